@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use crate::format::{Format, Warnings};
-use crate::threads;
 use crate::transcript::{ChangeSet, Record, Replace, Transcript};
 
 /// Changes the lines of a transcript and rebuilds its conversations.
@@ -69,8 +68,5 @@ fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<
         new.shrink_to_fit();
         (number, new)
     };
-    if transcript.is_shared() {
-        return threads::each(lines, line).into_iter().collect();
-    }
-    lines.map(line).collect()
+    transcript.each(lines, line).into_iter().collect()
 }

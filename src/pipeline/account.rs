@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::round::append;
 use super::run::Step;
 use super::summaries::ConversationResult;
 use super::{Input, Part, Pipeline, Round, Work};
@@ -143,20 +144,22 @@ impl Pipeline<'_> {
             };
             (0, action)
         });
-        let changed = changes.iter().map(|change| {
-            let (conversation, message) = work.numbered(change.conversation, change.message);
+        let action = |change: &Change| {
             let action = Action {
                 kind: ActionKind::of(change.why.layer()),
                 line: line_of(transcript.block(change.block).line),
-                message: u64::from(message) + 1,
+                message: u64::from(change.message) + 1,
                 tool: Some(tool_named_by(transcript, change.named_by).into_owned()),
                 reason: change.why.reason(|line| Some(line_of(line))),
                 tokens_before: change.tokens_before,
                 tokens_after: change.tokens_after,
             };
-            (conversation, action)
-        });
-        dropped.chain(changed).collect()
+            (change.conversation, action)
+        };
+        let mut actions: Vec<(u32, Action)> = dropped.collect();
+        let changed = transcript.each(changes.iter(), action);
+        append(&mut actions, changed);
+        actions
     }
 
     /// Completes the outcomes after a round.

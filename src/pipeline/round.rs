@@ -171,8 +171,8 @@ impl Round {
             .first()
             .is_some_and(|change| change.why.is_for_target());
         if !is_again {
-            self.actions.extend(actions);
-            self.changes.extend(changes);
+            append(&mut self.actions, actions);
+            append(&mut self.changes, changes);
             return;
         }
         let place =
@@ -223,5 +223,13 @@ impl Round {
     pub fn tried(&self) -> impl Iterator<Item = (&ConversationId, &str, &SummaryResult)> {
         let results = self.summaries.conversations.iter();
         results.map(|result| (&result.id, result.why.as_str(), &result.summary))
+    }
+}
+
+/// Appends a list to another; the first one is taken as it is.
+pub(super) fn append<T>(to: &mut Vec<T>, mut new: Vec<T>) {
+    match to.is_empty() {
+        true => *to = new,
+        false => to.append(&mut new),
     }
 }

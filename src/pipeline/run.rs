@@ -177,12 +177,13 @@ impl Run<'_, '_, '_> {
             }
             Step::Summarise { .. } | Step::Prune { .. } | Step::DropDead | Step::Fit { .. } => {}
         }
-        let actions = pipeline.actions(work, step, &plan, &settlement.results);
         let Settlement {
             changes,
             results,
             summaries,
         } = settlement;
+        let results = work.renumbered(results);
+        let actions = pipeline.actions(work, step, &plan, &results);
         let summaries = plan.summaries.iter().zip(summaries);
         let done = Done {
             is_changed: !changes.is_empty(),
@@ -196,7 +197,7 @@ impl Run<'_, '_, '_> {
             original.get_or_init(|| pipeline.original(view));
         }
         work.note(&results, &changes);
-        round.add(work.renumbered(results), actions);
+        round.add(results, actions);
         work.apply(changes);
         work.laps.lap(pipeline.clock, Phase::Apply);
         done

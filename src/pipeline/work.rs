@@ -173,8 +173,10 @@ impl<'a, 's> Work<'a, 's> {
     /// `results` with conversations and messages numbered as in the input.
     pub(super) fn renumbered(&self, mut results: Vec<Change>) -> Vec<Change> {
         for result in &mut results {
-            (result.conversation, result.message) =
-                self.numbered(result.conversation, result.message);
+            if let Some(position) = self.positions.get(result.conversation as usize) {
+                result.conversation = position.number;
+                result.message += position.removed;
+            }
         }
         results
     }
@@ -199,14 +201,6 @@ impl<'a, 's> Work<'a, 's> {
     /// Applies changes to the transcript.
     pub(super) fn apply(&mut self, changes: ChangeSet) {
         apply(self.input.format, &mut self.transcript, changes);
-    }
-
-    /// The numbers that a conversation and one of its messages had in the input.
-    pub(super) fn numbered(&self, conversation: u32, message: u32) -> (u32, u32) {
-        match self.positions.get(conversation as usize) {
-            Some(position) => (position.number, message + position.removed),
-            None => (conversation, message),
-        }
     }
 
     /// The number that a conversation had in the input.

@@ -61,6 +61,16 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// Whether it holds whatever happens to other results.
+    pub fn is_known(&self) -> bool {
+        match self {
+            Reason::Known(_) => true,
+            Reason::ShownAgain { .. } => false,
+        }
+    }
+}
+
 /// The sizes above which a result is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {

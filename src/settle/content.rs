@@ -10,6 +10,16 @@ use crate::transcript::{Block, BlockKind, ChangeSet, Mirror, Replace, Transcript
 
 /// The changes of lines that give results their new contents.
 pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> ChangeSet {
+    let has_copies = transcript
+        .conversations
+        .iter()
+        .any(|c| !c.copies.is_empty());
+    if transcript.mirrors().is_empty() && !has_copies {
+        let content =
+            |change: &Change| Replace::content(transcript.block(change.block), &change.text);
+        let replace = transcript.each(changes.iter(), content);
+        return replace.into_iter().collect();
+    }
     let mut replace = Vec::with_capacity(changes.len() * 2);
     let by_call = by_call(transcript, changes);
     let mut by_block: IdMap<u32, &Change> = IdMap::default();

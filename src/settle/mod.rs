@@ -81,7 +81,7 @@ pub fn settle(
     sizes: &Sizes,
     policy: &Policy,
 ) -> Settlement {
-    let mut results = results::results(transcript, &plan.results, artifacts, sizes, policy);
+    let mut results = results::results(transcript, &plan.results, &artifacts.stored, sizes, policy);
     for (plan, outputs) in plan.outputs.iter().zip(&artifacts.outputs) {
         let fitted = fitting::fitted(transcript, outputs, &plan.fit, sizes.estimator(), policy);
         results.extend(fitted);

@@ -4,8 +4,10 @@
 //! PURE. Results are settled newest first, because a later read replaces an earlier one only if no layer removes what the later one
 //! shows.
 
+use std::collections::BTreeMap;
+
 use super::Change;
-use crate::artifacts::Artifacts;
+use crate::artifacts::StoredResult;
 use crate::facts::LaterReads;
 use crate::ids::IdMap;
 use crate::plan::{Candidate, Content, Reason, ResultPlan, ResultRef, Why};
@@ -17,19 +19,25 @@ use crate::transcript::{Block, Transcript};
 pub(super) fn results(
     transcript: &Transcript<'_>,
     results: &[ResultPlan<'_>],
-    artifacts: &Artifacts<'_>,
+    stored: &BTreeMap<u32, StoredResult>,
     sizes: &Sizes,
     policy: &Policy,
 ) -> Vec<Change> {
     let settle = Settle {
         transcript,
-        artifacts,
+        stored,
         sizes,
         policy,
     };
+    let of_each = results.chunk_by(|a, b| a.place == b.place);
+    if results.iter().all(|plan| plan.candidate.reason.is_known()) {
+        let alone = |result| settle.result(result, &mut KeptReads::default());
+        let changes = transcript.each(of_each, alone);
+        return changes.into_iter().flatten().collect();
+    }
     let mut kept = KeptReads::default();
     let mut changes: Vec<Change> = Vec::new();
-    for result in results.chunk_by(|a, b| a.place == b.place).rev() {
+    for result in of_each.rev() {
         match settle.result(result, &mut kept) {
             Some(change) => changes.push(change),
             None => kept.add(transcript, result),
@@ -84,7 +92,7 @@ impl KeptReads {
 
 struct Settle<'s, 'a> {
     transcript: &'s Transcript<'a>,
-    artifacts: &'s Artifacts<'s>,
+    stored: &'s BTreeMap<u32, StoredResult>,
     sizes: &'s Sizes,
     policy: &'s Policy,
 }
@@ -148,7 +156,7 @@ impl Settle<'_, '_> {
         let stored = match candidate.content {
             Content::Dropped => None,
             Content::NoStore | Content::NotOnlyText => return None,
-            Content::Stored => Some(self.artifacts.stored.get(&place.block)?),
+            Content::Stored => Some(self.stored.get(&place.block)?),
         };
         let text = candidate.text.render(&Substitutions {
             tool: &place.tool(self.transcript),

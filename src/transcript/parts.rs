@@ -26,6 +26,18 @@ impl<'a> Transcript<'a> {
         }
     }
 
+    /// Does the same work on each item: if threads share the transcript, on many at the same time.
+    pub(crate) fn each<T: Send, R: Send>(
+        &self,
+        items: impl Iterator<Item = T>,
+        work: impl Fn(T) -> R + Sync + Send,
+    ) -> Vec<R> {
+        match self.is_shared() {
+            true => threads::each(items, work),
+            false => items.map(work).collect(),
+        }
+    }
+
     /// Appends the records of the lines that follow, which were read by themselves from the same base.
     pub(crate) fn append(&mut self, later: Transcript<'a>) {
         debug_assert!(later.touched.is_empty());
