@@ -47,7 +47,7 @@ impl<'t> Records<'t> {
                 ActionKind::Prune | ActionKind::Drop => {
                     actions.dropped = actions.dropped.or(Some(action))
                 }
-                ActionKind::Restore => {}
+                ActionKind::Redact | ActionKind::Restore => {}
             }
         }
         actions
@@ -104,6 +104,10 @@ pub(super) fn fate_of(kind: ActionKind) -> Option<Fate> {
         ActionKind::Clear => Some(Fate::Cleared),
         ActionKind::Demote => Some(Fate::Demoted),
         ActionKind::Offload => Some(Fate::Offloaded),
-        ActionKind::Drop | ActionKind::Summarize | ActionKind::Restore | ActionKind::Prune => None,
+        ActionKind::Redact
+        | ActionKind::Drop
+        | ActionKind::Summarize
+        | ActionKind::Restore
+        | ActionKind::Prune => None,
     }
 }

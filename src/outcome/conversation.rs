@@ -268,6 +268,8 @@ pub struct Action {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ActionKind {
+    /// The secrets of a conversation were masked.
+    Redact,
     /// Lines outside the live window were removed.
     Drop,
     /// An oversize output was written to the store; a preview stays.
@@ -301,6 +303,7 @@ impl ActionKind {
 impl std::fmt::Display for ActionKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
+            ActionKind::Redact => "redact",
             ActionKind::Drop => "drop",
             ActionKind::Demote => "demote",
             ActionKind::Clear => "clear",

@@ -261,7 +261,7 @@ fn measure(
 }
 
 /// The conversations in the report: a line without a conversation (blank, broken) is omitted.
-fn reported<'t>(
+pub(super) fn reported<'t>(
     transcript: &'t Transcript<'_>,
     part: Part,
 ) -> impl Iterator<Item = &'t Conversation> {
@@ -299,6 +299,9 @@ fn runs(lines: &BTreeSet<u32>) -> impl Iterator<Item = (u32, u64)> + '_ {
 fn in_words(actions: &[Action]) -> String {
     let number = |kind| actions.iter().filter(|a| a.kind == kind).count() as u64;
     let mut words = Vec::new();
+    if number(ActionKind::Redact) > 0 {
+        words.push("secrets masked".to_owned());
+    }
     for (kind, what) in [
         (ActionKind::Clear, "cleared"),
         (ActionKind::Demote, "demoted"),

@@ -2,7 +2,7 @@
 
 use crate::artifacts::Content;
 use crate::outcome::{
-    ConversationOutcome, Coverage, Degraded, DegradedKind, Rejection, Timings, Warning,
+    ActionKind, ConversationOutcome, Coverage, Degraded, DegradedKind, Rejection, Timings, Warning,
 };
 use crate::settle::Change;
 use crate::transcript::Transcript;
@@ -136,14 +136,20 @@ pub(super) fn reject(
             line: Some(finding.line + first_line - 1),
         });
     }
-    let worse = conversations
-        .iter()
-        .find(|c| c.tokens_after > c.tokens_before)?;
+    // A mask may be longer than the secret.
+    let masked = |c: &ConversationOutcome| {
+        let mut actions = c.actions.iter();
+        let masked = actions.find(|action| action.kind == ActionKind::Redact);
+        masked.map_or(c.tokens_before, |action| action.tokens_after)
+    };
+    let worse = conversations.iter().find(|c| c.tokens_after > masked(c))?;
     Some(Rejected {
         why: Rejection::MoreTokens,
         message: format!(
             "the result would have more tokens ({} instead of {}) in conversation {}",
-            worse.tokens_after, worse.tokens_before, worse.id
+            worse.tokens_after,
+            masked(worse),
+            worse.id
         ),
         line: None,
     })

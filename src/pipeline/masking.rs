@@ -11,13 +11,16 @@ use std::ops::Range;
 
 use memchr::memmem::{self, Finder};
 
-use super::{Input, Pipeline};
+use super::account::reported;
+use super::{Pipeline, Work};
 use crate::apply::apply;
-use crate::outcome::{Warning, WarningKind};
+use crate::ids::IdSet;
+use crate::outcome::{Action, ActionKind, ConversationOutcome, Warning, WarningKind};
 use crate::policy::Redact;
 use crate::redact::{Kind, Redactor};
 use crate::scan::Span;
-use crate::transcript::{ChangeSet, Replace, Transcript};
+use crate::text::count;
+use crate::transcript::{ChangeSet, Replace};
 
 /// Keys of strings that only a provider can read, and of pictures.
 const SEALED: [&[u8]; 5] = [
@@ -36,18 +39,21 @@ const LEAST: usize = 256;
 const SEARCHED: usize = 2_048;
 
 impl Pipeline<'_> {
-    /// Masks the secrets of a transcript if the policy says so; returns a warning for each line that had any.
+    /// Masks the secrets of a transcript if the policy says so, and notes it in the outcomes of its conversations, which are those of
+    /// the input; returns a warning for each line that had any.
     pub(super) fn mask(
         &self,
-        input: Input<'_, '_>,
-        transcript: &mut Transcript<'_>,
+        work: &mut Work<'_, '_>,
+        outcomes: &mut [ConversationOutcome],
     ) -> Vec<Warning> {
         let redactor = match (&self.sources.redactor, self.policy.redact) {
             (Some(redactor), Redact::Outputs) => redactor,
             (Some(_) | None, _) => return Vec::new(),
         };
+        let (input, transcript) = (work.input, &mut work.transcript);
         let mut changes = ChangeSet::default();
         let mut warnings = Vec::new();
+        let mut lines = IdSet::default();
         for line in 0..transcript.lines().len() as u32 {
             let mut counts = BTreeMap::new();
             let masked = masked(redactor, transcript.line(line), &mut counts);
@@ -55,11 +61,51 @@ impl Pipeline<'_> {
                 let masked = masked.into_iter();
                 let masked = masked.map(|(span, with)| Replace { line, span, with });
                 changes.replace.extend(masked);
+                lines.insert(line);
                 warnings.push(warning(input.first_line + u64::from(line), &counts));
             }
         }
-        apply(input.format, transcript, changes);
+        if !lines.is_empty() {
+            apply(input.format, transcript, changes);
+            work.begin_again();
+            note(work, &lines, outcomes);
+        }
         warnings
+    }
+}
+
+/// Notes in the outcomes of conversations which of their lines were masked.
+fn note(work: &mut Work<'_, '_>, masked: &IdSet<u32>, outcomes: &mut [ConversationOutcome]) {
+    let Work {
+        transcript,
+        sizes,
+        input,
+        ..
+    } = work;
+    for (conversation, outcome) in reported(transcript, input.part).zip(outcomes) {
+        let own = (1..)
+            .zip(&conversation.messages)
+            .flat_map(|(number, message)| {
+                let lines = conversation.lines(message).iter();
+                lines.map(move |line| (*line, number))
+            });
+        let own: BTreeMap<u32, u64> = own.filter(|(line, _)| masked.contains(line)).collect();
+        let Some((line, message)) = own.first_key_value() else {
+            continue;
+        };
+        outcome.becomes(&sizes.voices(transcript, conversation));
+        outcome.target = outcome
+            .target
+            .map(|target| target.after(outcome.tokens_after));
+        outcome.actions.push(Action {
+            kind: ActionKind::Redact,
+            line: u64::from(*line) + input.first_line,
+            message: *message,
+            tool: None,
+            reason: format!("secrets masked on {}", count(own.len() as u64, "line")),
+            tokens_before: outcome.tokens_before,
+            tokens_after: outcome.tokens_after,
+        });
     }
 }
 

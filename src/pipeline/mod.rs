@@ -164,10 +164,6 @@ impl<'p> Pipeline<'p> {
         let coverage = coverage(&work.transcript, &self.policy.tools);
         work.lap(self.clock, Phase::Read);
         work.begin();
-        let masked = self.mask(input, &mut work.transcript);
-        if !masked.is_empty() {
-            work.begin();
-        }
         work.lap(self.clock, Phase::Plan);
         let Input {
             format,
@@ -181,6 +177,7 @@ impl<'p> Pipeline<'p> {
             || self.before((format, part, first_line), transcript, sizes),
         );
         work.lap(self.clock, Phase::Verify);
+        let masked = self.mask(&mut work, &mut conversations);
         let first_lines = first_lines(&work);
         let windows = self.windows(&mut work);
         let mut round = self.round(&mut work, Gates::OPEN);
@@ -241,22 +238,19 @@ impl<'p> Pipeline<'p> {
     /// The result after a rejection: the input, with its secrets masked.
     fn kept<'a>(&self, input: Input<'a, '_>, rejected: Compacted<'a>) -> Compacted<'a> {
         let mut transcript = rejected.transcript;
-        if rejected.masked > 0 {
-            let mut warnings = Warnings::default();
-            transcript = input.format.read_again(
-                input.bytes,
-                input.strings,
-                input.first_line,
-                &mut warnings,
-            );
-            self.mask(input, &mut transcript);
-        }
         let conversations = rejected.conversations.into_iter();
+        let mut conversations: Vec<_> =
+            conversations.map(ConversationOutcome::left_alone).collect();
+        if rejected.masked > 0 {
+            let mut work = Work::read(input, self.estimator.clone(), &mut Warnings::default());
+            self.mask(&mut work, &mut conversations);
+            transcript = work.transcript;
+        }
         Compacted {
             transcript,
             changes: Vec::new(),
             findings_after: rejected.findings_before,
-            conversations: conversations.map(ConversationOutcome::left_alone).collect(),
+            conversations,
             ..rejected
         }
     }

@@ -55,7 +55,8 @@ fn is_replaced(outcome: &ConversationOutcome) -> bool {
 fn replaces_messages(action: &Action) -> bool {
     match action.kind {
         ActionKind::Summarize | ActionKind::Prune => true,
-        ActionKind::Drop
+        ActionKind::Redact
+        | ActionKind::Drop
         | ActionKind::Demote
         | ActionKind::Clear
         | ActionKind::Offload
@@ -68,7 +69,7 @@ fn spread(actions: &mut [Action], missing: i128) {
     let mut left = missing;
     let mut counted: Vec<&mut Action> = actions
         .iter_mut()
-        .filter(|action| action.kind != ActionKind::Drop)
+        .filter(|action| !matches!(action.kind, ActionKind::Redact | ActionKind::Drop))
         .collect();
     let count = counted.len();
     for (at, action) in counted.iter_mut().enumerate() {

@@ -153,6 +153,13 @@ impl<'a, 's> Work<'a, 's> {
         self.first_blocks.clear();
     }
 
+    /// Begins again after secrets were masked. The sizes that the conversations had before stay those of the input.
+    pub(super) fn begin_again(&mut self) {
+        let before = std::mem::take(&mut self.before);
+        self.begin();
+        self.before = before;
+    }
+
     /// The live tokens of a conversation.
     pub fn total(&mut self, number: usize) -> u64 {
         let conversation = &self.transcript.conversations[number];

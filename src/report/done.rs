@@ -6,7 +6,8 @@ use crate::outcome::{Action, ActionKind, ConversationOutcome, Outcome, Status};
 use crate::text::{count, thousands};
 
 /// The kinds, in the order in which a person would mention them.
-const KINDS: [ActionKind; 7] = [
+const KINDS: [ActionKind; 8] = [
+    ActionKind::Redact,
     ActionKind::Drop,
     ActionKind::Clear,
     ActionKind::Demote,
@@ -137,6 +138,7 @@ fn part<'a>(
         return None;
     }
     let what = match kind {
+        ActionKind::Redact => "secrets masked".to_owned(),
         // Dead lines are not part of what a model sees, so they have no tokens.
         ActionKind::Drop => return Some("dead lines dropped".to_owned()),
         ActionKind::Clear => format!("{} cleared", count(number, "result")),

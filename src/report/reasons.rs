@@ -110,6 +110,7 @@ fn masked(reason: &str) -> String {
 
 fn verb(kind: ActionKind) -> &'static str {
     match kind {
+        ActionKind::Redact => "masked",
         ActionKind::Drop => "dropped",
         ActionKind::Demote => "moved to the store",
         ActionKind::Clear => "cleared",

@@ -60,6 +60,53 @@ fn outputs_lose_their_secrets_on_demand_and_nothing_else() {
 }
 
 #[test]
+fn sizes_before_are_those_of_the_input_and_what_masks_save_is_an_action() {
+    let place = Place::with(&[("in.jsonl", session())]);
+    let sizes = |more: &str| {
+        let command =
+            format!("compact in.jsonl -n --set tokens.method=chars --report r.json {more}");
+        place.run(&command).exits(0);
+        place.json("r.json")["files"][0].clone()
+    };
+    let number = |file: &Value, key: &str| file[key].as_u64().unwrap();
+    let plain = sizes("--policy none");
+    for more in [
+        "--policy none",
+        "--summarize always --set summary.keep_tokens=10",
+        "--policy none --set layers=[\"clear\"] --set clear.keep=0 --set clear.min_tokens=0",
+        // A result that is larger than its input is not kept.
+        "--policy none --set layers=[\"summarize\"] --summarize always --set summary.keep_tokens=0",
+    ] {
+        let file = sizes(&format!("{more} --redact outputs"));
+        assert_eq!(file["status"], "compacted", "{more}");
+        let before = number(&plain, "tokens_before");
+        assert_eq!(number(&file, "tokens_before"), before, "{more}");
+        let conversation = &file["conversations"][0];
+        let actions = conversation["actions"].as_array().unwrap();
+        let [masked, ..] = &actions[..] else {
+            panic!("{conversation}");
+        };
+        assert_eq!(masked["kind"], "redact", "{more}");
+        assert_eq!(
+            (&masked["line"], &masked["message"]),
+            (&1.into(), &1.into())
+        );
+        assert_eq!(masked["reason"], "secrets masked on 2 lines");
+        assert_eq!(number(masked, "tokens_before"), before, "{more}");
+        let saved = |action: &Value| {
+            let [before, after] =
+                ["tokens_before", "tokens_after"].map(|key| action[key].as_i64().unwrap());
+            before - after
+        };
+        assert!(saved(masked) > 0, "{masked}");
+        let all: i64 = actions.iter().map(saved).sum();
+        assert_eq!(all, saved(conversation), "{more}: {conversation}");
+        let roles = conversation["roles"].as_array().unwrap();
+        assert_eq!(roles.iter().map(saved).sum::<i64>(), all, "{more}");
+    }
+}
+
+#[test]
 fn a_summary_an_offload_and_a_report_have_no_secret_either() {
     let long = format!(
         "{}\nTOKEN={}\n{}",
