@@ -24,6 +24,7 @@ use crate::facts::is_relative;
 use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
+pub(super) use value::Measured;
 pub(super) use window::Places;
 use window::marked;
 

@@ -46,7 +46,7 @@ use crate::policy::{Policy, UserWords};
 use crate::tokens::Estimator;
 use crate::transcript::{Conversation, Transcript};
 
-use choose::Places;
+use choose::{Measured, Places};
 pub(super) use entities::Class;
 use focus::Focus;
 pub(super) use form::write_unmarked;
@@ -71,8 +71,8 @@ pub struct Extract {
     user_message_max: u64,
     /// What is looked up in the text of each unit; computed on demand.
     places: Vec<OnceCell<Box<Places>>>,
-    /// The tokens per byte of each unit's text, by the estimator of the run; computed on demand.
-    densities: Vec<OnceCell<f64>>,
+    /// What is measured of the text of each unit; computed on demand.
+    measured: Vec<OnceCell<Measured>>,
 }
 
 /// A summary.
@@ -173,7 +173,7 @@ impl Extract {
         let found = gathered(gather);
         Extract {
             places: found.units.iter().map(|_| OnceCell::new()).collect(),
-            densities: vec![OnceCell::new(); found.units.len()],
+            measured: vec![OnceCell::new(); found.units.len()],
             found,
             bytes,
             weights: *weights,

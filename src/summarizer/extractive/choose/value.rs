@@ -36,15 +36,23 @@ const ALIKE: f64 = 16.0;
 /// The bytes by which a whole line may exceed `LONGEST`: the length of a cut mark.
 const BEYOND: usize = 8;
 
+/// What is measured of a unit's text once, however often the unit is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Measured {
+    /// Its tokens per byte, by the estimator of the run.
+    pub(super) density: f64,
+    /// Whether its names occur among words.
+    grounding: Grounding,
+}
+
 impl Choice<'_> {
     /// The value per length of a whole unit.
     pub(super) fn gain(&self, number: usize) -> f64 {
         let unit = &self.extract.found.units[number];
-        let density = self.density(number);
+        let Measured { density, grounding } = self.measured(number);
         let names = self.extract.found.names.list(&unit.names).iter();
         match unit.kind {
             UnitKind::Statement => {
-                let grounding = unit.grounding();
                 let value: f64 = names.map(|name| self.worth(*name, grounding)).sum();
                 let text = unit.row.text.len() + unit.row.label.len();
                 let value = self.base(unit) + value;
@@ -141,13 +149,17 @@ impl Choice<'_> {
         told * self.extract.found.weights[at] * (tells + grounds)
     }
 
-    /// The tokens per byte of a unit's text.
-    pub(super) fn density(&self, number: usize) -> f64 {
-        *self.extract.densities[number].get_or_init(|| {
-            let text = &self.extract.found.units[number].row.text;
+    /// What is measured of a unit's text.
+    pub(super) fn measured(&self, number: usize) -> Measured {
+        *self.extract.measured[number].get_or_init(|| {
+            let unit = &self.extract.found.units[number];
+            let text = &unit.row.text;
             let sample = &text[..floor_boundary(text, SAMPLE)];
             let tokens = self.estimator.tokens(self.estimator.text(sample));
-            (tokens as f64 / sample.len().max(1) as f64).max(LEAST)
+            Measured {
+                density: (tokens as f64 / sample.len().max(1) as f64).max(LEAST),
+                grounding: unit.grounding(),
+            }
         })
     }
 

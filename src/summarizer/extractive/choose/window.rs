@@ -97,7 +97,7 @@ impl Choice<'_> {
         let unit = &self.extract.found.units[number];
         let names = &self.extract.found.names;
         let base = self.base(unit);
-        let density = self.density(number);
+        let density = self.measured(number).density;
         if unit.row.section == Section::Commands {
             return base / self.cost(unit.head + unit.row.label.len(), density, WHOLE);
         }
@@ -125,7 +125,7 @@ impl Choice<'_> {
         let names: Vec<(&Place, f64)> = names.collect();
         let label = unit.row.label.len();
         let mark = self.mark(unit);
-        let density = self.density(number);
+        let density = self.measured(number).density;
         let mut best: Option<(Range<usize>, f64)> = None;
         let mut consider = |part: Range<usize>, value: f64| {
             let gain = value / self.cost(part.len() + MARK + label, density, mark);
