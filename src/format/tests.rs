@@ -230,7 +230,7 @@ fn what_is_left_alone_says_why() {
     assert_eq!(
         said(&[&[user], &odd[..]].concat()),
         "looks like anthropic, but has 1 line of type tool_use, 1 message by the role model, \
-         1 message whose content is an object and 1 message with a block without a type that no reader knows"
+         1 message whose content is neither a text nor a list and 1 message with a block without a type that no reader knows"
     );
     for (strange, why) in [
         (

@@ -22,7 +22,7 @@ macro_rules! keys {
         keys!(@ $at + 1; $($rest)*);
     };
     (@ $at:expr;) => {
-        const _: () = assert!(1 << ($at - 1) < REPLACES, "every key needs a bit of its own");
+        const _: () = assert!(1 << ($at - 1) < BAD_PARENT, "every key needs a bit of its own");
     };
 }
 
@@ -72,6 +72,8 @@ keys! {
 pub(in crate::format) const LONG_ID: u64 = 1 << 63;
 /// Not a key of its own either: the `replacement` is not null.
 pub(in crate::format) const REPLACES: u64 = 1 << 62;
+/// Nor this: the parent is neither an id nor null.
+pub(in crate::format) const BAD_PARENT: u64 = 1 << 61;
 /// The length of a UUID.
 const UUID_LEN: u32 = 36;
 
@@ -156,6 +158,12 @@ impl<'a> Line<'a> {
                     if c.string()?.span.len >= UUID_LEN {
                         self.keys |= LONG_ID;
                     }
+                }
+                (b"parentUuid" | b"parentId", kind) => {
+                    if !matches!(kind, Kind::String | Kind::Null) {
+                        self.keys |= BAD_PARENT;
+                    }
+                    c.skip()?;
                 }
                 (b"version", Kind::Number) => self.version = c.skip()?.of(line),
                 (b"replacement", kind) => {

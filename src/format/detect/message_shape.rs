@@ -43,6 +43,10 @@ pub(crate) enum Unrecognised<'a> {
     Text,
     /// Content that is neither a string nor a list.
     Content,
+    /// A message without content.
+    NoContent,
+    /// A parent that is not an id.
+    Parent,
     /// A result whose content is neither of these.
     Result,
     /// `tool_calls` that are not function calls.
@@ -117,6 +121,22 @@ const CALLING: [&str; 8] = [
     "tool_result",
 ];
 
+/// The strings beside the text of a text block. Any other one may be its text under another name.
+const NOT_WORDS: [&[u8]; 12] = [
+    b"id",
+    b"uuid",
+    b"name",
+    b"lang",
+    b"language",
+    b"format",
+    b"phase",
+    b"status",
+    b"signature",
+    b"textSignature",
+    b"thoughtSignature",
+    b"cache_control",
+];
+
 /// The keys of a block without a type, of formats that write such blocks.
 const UNTYPED: [&[u8]; 12] = [
     b"text",
@@ -186,6 +206,8 @@ impl<'a> MessageShape<'a> {
         let kind = c.kind()?;
         match (key, kind) {
             (b"role", Kind::String) => self.role = c.string()?.span.of(line),
+            // No reader has a role of that name.
+            (b"role", _) => self.role = c.skip()?.of(line),
             (b"content", _) => {
                 self.has_content = true;
                 self.content.clear();
@@ -230,6 +252,16 @@ impl<'a> MessageShape<'a> {
                 })?;
                 any
             }
+            Kind::Array if CALL_KEYS[at] == "parts" => {
+                self.content.clear();
+                self.strange = None;
+                let mut any = false;
+                c.array(|c| {
+                    any = true;
+                    self.part(c)
+                })?;
+                any
+            }
             Kind::Array => {
                 let mut any = false;
                 c.array(|c| {
@@ -239,6 +271,9 @@ impl<'a> MessageShape<'a> {
                 any
             }
             kind @ (Kind::Object | Kind::String | Kind::Number) => {
+                if CALL_KEYS[at] == "parts" {
+                    self.strange = Some(Unrecognised::Content);
+                }
                 self.calls_unread |= match CALL_KEYS[at] {
                     "tool_calls" => true,
                     "function_call" => kind != Kind::Object,
@@ -270,7 +305,7 @@ impl<'a> MessageShape<'a> {
         let mut kind: &[u8] = b"";
         let (mut has_words, mut names_media, mut calls) = (false, false, false);
         let (mut is_object, mut says_otherwise) = (false, false);
-        let mut is_strange = false;
+        let (mut is_strange, mut has_other_words) = (false, false);
         c.object(|key, c| {
             let found = c.kind()?;
             is_strange |= kind.is_empty()
@@ -286,12 +321,10 @@ impl<'a> MessageShape<'a> {
                 (b"content", Kind::Object) => (is_object, says_otherwise) = (true, true),
                 (b"text", Kind::Object | Kind::Array | Kind::Number | Kind::Bool)
                 | (b"content" | b"value", _) => says_otherwise = true,
-                // A text under another key.
-                (b"body" | b"message" | b"data" | b"markdown" | b"words", Kind::String) => {
-                    says_otherwise = true;
-                }
                 (b"image" | b"mediaType" | b"mimeType", _) => names_media = true,
-                _ => calls |= position(&CALLING, key).is_some(),
+                _ if position(&CALLING, key).is_some() => calls = true,
+                (key, Kind::String) => has_other_words |= !NOT_WORDS.contains(&key),
+                (_, _) => {}
             }
             c.skip().map(drop)
         })?;
@@ -306,7 +339,8 @@ impl<'a> MessageShape<'a> {
         });
         self.responses |= matches!(kind, b"input_text" | b"output_text" | b"input_image");
         let is_text = matches!(kind, b"text" | b"input_text" | b"output_text");
-        if is_text && !has_words && says_otherwise {
+        let is_part = kind.is_empty() && !is_strange;
+        if !has_words && (is_text && has_other_words || (is_text || is_part) && says_otherwise) {
             self.strange = Some(Unrecognised::Text);
         }
         if kind.is_empty() && is_strange && !has_words && !calls {
@@ -352,6 +386,11 @@ impl<'a> MessageShape<'a> {
         at.is_some_and(|at| self.calls >> at & 1 == 1)
     }
 
+    /// Whether a person wrote it, and nothing in it can be read.
+    fn is_empty(&self) -> bool {
+        self.role == b"user" && !self.has_content && !self.has_words && self.calls == 0
+    }
+
     /// What the reader of a format does not understand in it.
     pub(in crate::format) fn unrecognised(&self, format: Format) -> Option<Unrecognised<'a>> {
         let dialect = format.dialect();
@@ -365,6 +404,8 @@ impl<'a> MessageShape<'a> {
             Some(Unrecognised::Key(key))
         } else if self.calls_unread && understands(Part::CallKey(CALL_KEYS[0])) {
             Some(Unrecognised::Calls)
+        } else if self.is_empty() {
+            Some(Unrecognised::NoContent)
         } else if self.has_words && !self.has_content {
             Some(Unrecognised::Key("text"))
         } else if self.is_piece && !understands(Part::Piece) {

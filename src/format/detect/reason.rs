@@ -79,12 +79,17 @@ impl fmt::Display for Unrecognised<'_> {
             Unrecognised::Line(b"") => f.write_str("line without a type"),
             Unrecognised::Line(kind) => write!(f, "line of type {}", name(kind)),
             Unrecognised::Key(key) => write!(f, "message with {key}"),
+            Unrecognised::Role(b"") => f.write_str("message without a role"),
             Unrecognised::Role(role) => write!(f, "message by the role {}", name(role)),
             Unrecognised::Block(b"") => f.write_str("message with a block without a type"),
             Unrecognised::Block(kind) => write!(f, "message with a block of type {}", name(kind)),
             Unrecognised::ListInList => f.write_str("message with a list in its list of blocks"),
             Unrecognised::Text => f.write_str("message with a non-string text"),
-            Unrecognised::Content => f.write_str("message whose content is an object"),
+            Unrecognised::Content => {
+                f.write_str("message whose content is neither a text nor a list")
+            }
+            Unrecognised::NoContent => f.write_str("message without content"),
+            Unrecognised::Parent => f.write_str("message whose parent is not an id"),
             Unrecognised::Result => f.write_str("message with a result that is an object"),
             Unrecognised::Calls => f.write_str("message with tool_calls of another shape"),
             Unrecognised::Piece => f.write_str("piece of a message"),

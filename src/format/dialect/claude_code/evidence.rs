@@ -2,8 +2,8 @@
 
 use crate::format::Format;
 use crate::format::detect::{
-    Evidence, Family, LEAF_UUID, Line, MESSAGE, MESSAGE_ID, PARENT_UUID, SESSION_ID, SNAPSHOT,
-    STREAM_SESSION, UUID, Unrecognised,
+    BAD_PARENT, Evidence, Family, LEAF_UUID, Line, MESSAGE, MESSAGE_ID, PARENT_UUID, SESSION_ID,
+    SNAPSHOT, STREAM_SESSION, UUID, Unrecognised,
 };
 
 const OWN: Family = Family::Of(Format::ClaudeCode);
@@ -27,11 +27,15 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
 /// The evidence of a line with ids.
 fn chained<'a>(line: &Line<'a>) -> Evidence<'a> {
     let says = line.message.as_ref();
+    if line.has(BAD_PARENT) {
+        return Evidence::message(OWN, Some(Unrecognised::Parent));
+    }
     match (line.kind, says) {
-        (b"user" | b"assistant", says) => {
-            let unrecognised = says.and_then(|says| says.unrecognised(Format::ClaudeCode));
-            Evidence::message(OWN, unrecognised)
+        (b"user" | b"assistant", Some(says)) => {
+            Evidence::message(OWN, says.unrecognised(Format::ClaudeCode))
         }
+        (b"user", None) => Evidence::message(OWN, Some(Unrecognised::NoContent)),
+        (b"assistant", None) => Evidence::message(OWN, None),
         (kind, Some(says)) if says.is_message() => {
             Evidence::message(OWN, Some(Unrecognised::Line(kind)))
         }

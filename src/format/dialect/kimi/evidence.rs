@@ -27,6 +27,9 @@ const CALLS: [&[u8]; 2] = [b"tool.call", b"tool.result"];
 /// The evidence of a record.
 pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     match (line.kind, &line.message) {
+        (b"context.append_message", Some(says)) if says.role.is_empty() => {
+            Some(Evidence::message(OWN, Some(Unrecognised::Role(b""))))
+        }
         (b"context.append_message", Some(says)) => {
             Some(Evidence::message(OWN, says.unrecognised(Format::Kimi)))
         }

@@ -56,7 +56,8 @@ fn unrecognised_part(part: Value<'_>) -> Option<Unrecognised<'_>> {
         return Some(Unrecognised::Block(kind));
     }
     if kind != b"tool" {
-        return None;
+        let is_read = kind != b"text" || part.field("text").string().is_some();
+        return (!is_read).then_some(Unrecognised::Text);
     }
     let [status, output] = state.fields(["status", "output"]);
     let status = status.string().unwrap_or_default();

@@ -4,7 +4,7 @@
 
 use crate::format::Format;
 use crate::format::detect::{
-    CWD, Evidence, Family, LANE, LONG_ID, Line, Lookalike, PARENT_ID, Part, REPLACES,
+    BAD_PARENT, CWD, Evidence, Family, LANE, LONG_ID, Line, Lookalike, PARENT_ID, Part, REPLACES,
     RETAINED_TAIL, SEQUENCE, Unrecognised, VERSION,
 };
 
@@ -28,7 +28,11 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         }
         // Factory Droid's entries have long ids.
         (b"message", Some(says)) if line.own.role.is_empty() && !line.has(LONG_ID) => {
-            Some(Evidence::message(OWN, says.unrecognised(Format::Pi)))
+            let parent = line.has(BAD_PARENT).then_some(Unrecognised::Parent);
+            Some(Evidence::message(
+                OWN,
+                parent.or(says.unrecognised(Format::Pi)),
+            ))
         }
         // The replacement that a model reads instead of a message would have to change with the message.
         (b"context_edit", _) if line.has(PARENT_ID | REPLACES) => {

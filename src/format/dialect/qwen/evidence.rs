@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::format::detect::{
-    Evidence, Family, Line, PARENT_UUID, Part, SESSION_ID, UUID, Unrecognised,
+    BAD_PARENT, Evidence, Family, Line, PARENT_UUID, Part, SESSION_ID, UUID, Unrecognised,
 };
 
 const OWN: Family = Family::Of(Format::Qwen);
@@ -13,9 +13,13 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     if !is_chained || !line.is_of_qwen() {
         return None;
     }
+    if line.has(BAD_PARENT) {
+        return Some(Evidence::message(OWN, Some(Unrecognised::Parent)));
+    }
     Some(match (line.kind, &line.message) {
         // A compaction contains the whole history, and may be all that a session consists of.
         (b"system", None) => Evidence::message(OWN, None),
+        (b"user", None) => Evidence::message(OWN, Some(Unrecognised::NoContent)),
         (_, None) => Evidence::mark(OWN),
         (b"user" | b"assistant" | b"tool_result" | b"system", Some(says)) => {
             Evidence::message(OWN, says.unrecognised(Format::Qwen))
@@ -29,10 +33,7 @@ pub(super) fn understands(part: Part<'_>) -> bool {
     match part {
         Part::Role(role) => matches!(role, b"user" | b"model"),
         Part::CallKey(key) => key == "parts",
-        Part::Block(_)
-        | Part::BareString
-        | Part::ObjectContent
-        | Part::ObjectResult
-        | Part::Piece => false,
+        Part::Block(kind) => kind.is_empty(),
+        Part::BareString | Part::ObjectContent | Part::ObjectResult | Part::Piece => false,
     }
 }
