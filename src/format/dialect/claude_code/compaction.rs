@@ -12,7 +12,7 @@ use crate::format::shapes::splice::{Splice, Summary};
 use crate::ids::IdSet;
 use crate::scan::Value;
 use crate::text::push_json_string;
-use crate::transcript::{ChangeSet, Conversation, ConversationId, Replace, Transcript};
+use crate::transcript::{ChangeSet, Conversation, ConversationId, Replace, Spared, Transcript};
 
 /// The keys that a new line copies from the line it follows: where, and by which version, the session is run.
 const IDENTITY: [&str; 8] = [
@@ -48,15 +48,23 @@ pub(super) fn splice(
     let is_on_chain = |line: &&u32| !conversation.gathered.contains(line);
     let above = old.iter().rfind(is_on_chain).filter(|_| is_sidechain);
     let above = above.map(|line| transcript.bytes(*line, tree.link(*line).id));
+    // The agent may have the session open: the parent of what it appends is the last line that it knows.
+    let last = old.iter().rfind(is_on_chain).copied();
+    let last = last.filter(|last| kept.is_empty() && !is_sidechain && !tree.is_followed(*last));
+    // The summary has to lead to a broken chain, or the next run would take for dead what is before the break.
+    let is_broken = matches!(conversation.spared, Some(Spared::BrokenChain(_)));
+    let leads_there = |line: &&u32| is_on_chain(line) && Some(**line) != last;
+    let before = old.iter().rfind(leads_there).copied();
+    if is_broken && (summary.is_none() || before.is_none()) {
+        return None;
+    }
     let new = summary.map(|summary| {
-        // The agent may have the session open: the parent of what it appends is the last line that it knows.
-        let last = old.iter().rfind(is_on_chain).copied();
-        let last = last.filter(|last| kept.is_empty() && !is_sidechain && !tree.is_followed(*last));
         let says_model = is_sidechain || kept.iter().any(|line| tree.is_answer(*line));
         let answer = (!says_model).then(|| tree.last_answer(old)).flatten();
         let place = InsertionPoint {
             model: *model,
             above,
+            before: before.filter(|_| is_broken),
             last,
             answer,
         };
@@ -196,6 +204,8 @@ struct InsertionPoint<'t> {
     model: u32,
     /// The id of their parent, if any.
     above: Option<&'t [u8]>,
+    /// The line before them, if they have to name it: no line of the session may be dropped.
+    before: Option<u32>,
     /// The last line of the chain, if it is removed: the summary takes its id.
     last: Option<u32>,
     /// The answer that records the session's model, if no other answer is kept.
@@ -246,6 +256,10 @@ fn records(tree: &Tree<'_, '_>, place: &InsertionPoint<'_>, summary: Summary<'_>
     };
     let above = answer.as_ref().map(|(_, id)| id.as_bytes()).or(place.above);
     let mut boundary = begin(above, "system", &boundary_id);
+    if let Some(before) = place.before {
+        let before = tree.id_of(before);
+        boundary.extend_from_slice(format!(",\"logicalParentUuid\":\"{before}\"").as_bytes());
+    }
     boundary.extend_from_slice(
         format!(
             ",\"subtype\":\"compact_boundary\",\"content\":\"Conversation compacted\",\"isMeta\":false,\"level\":\"info\",\
