@@ -235,3 +235,105 @@ fn nothing_is_dropped_before_a_missing_parent() {
         );
     }
 }
+
+#[test]
+fn keys_of_messages_with_values_of_another_type_are_refused() {
+    let claude = |message: &str| {
+        format!(r#"{{"parentUuid":null,"type":"user","uuid":"a","sessionId":"s",{message}}}"#)
+    };
+    let hi = r#"{"role":"user","content":"hi"}"#;
+    let said = claude(&format!(r#""message":{hi}"#));
+    let qwen = |message: &str| {
+        format!(
+            r#"{{"parentUuid":null,"type":"user","uuid":"a","sessionId":"s","provenance":"real_user",{message}}}"#
+        )
+    };
+    let gemini = |message: &str| format!(r#"{{"id":"a","timestamp":"t",{message}}}"#);
+    let kimi =
+        |message: &str| format!(r#"{{"type":"context.append_message","message":{message}}}"#);
+    let droid = |message: &str| {
+        format!(
+            r#"{{"type":"message","id":"00000000-0000-4000-8000-000000000001","message":{message}}}"#
+        )
+    };
+    let header = r#"{"type":"session_start","id":"s","version":2,"cwd":"/w"}"#;
+    let with = |parent: &str, line: &str| line.replace("null", parent);
+    let no_content = "1 message without content";
+    let text = "1 message with a non-string text";
+    let parent = "1 message whose parent is not an id";
+    for (lines, why) in [
+        ([said.clone(), claude(r#""message":"hi""#)], no_content),
+        ([said.clone(), claude(r#""content":"hi""#)], no_content),
+        ([said.clone(), claude(r#""message":{"role":"user","text_":"hi"}"#)], no_content),
+        ([said.clone(), with("[\"x\"]", &said)], parent),
+        ([said.clone(), with("7", &said)], parent),
+        ([qwen(r#""message":{"role":"user","parts":[{"text":"hi"}]}"#), qwen(r#""text":"hi""#)], no_content),
+        ([qwen(r#""message":{"role":"user","parts":[{"text":"hi"}]}"#), qwen(r#""message":{"role":"user","parts":[{"text":["hi"]}]}"#)], text),
+        ([qwen(r#""message":{"role":"user","parts":[{"text":"hi"}]}"#), qwen(r#""message":{"role":"user","parts":[{"words":"hi"}]}"#)], "1 message with a block without a type"),
+        ([GEMINI.to_owned(), gemini(r#""type":"user","said":"hi""#)], no_content),
+        ([GEMINI.to_owned(), gemini(r#""content":"hi""#)], "1 line without a type"),
+        ([GEMINI.to_owned(), gemini(r#""type":["user"],"content":"hi""#)], "1 line without a type"),
+        ([GEMINI.to_owned(), gemini(r#""type":"user","content":[{"text":{"a":"hi"}}]"#)], text),
+        ([KIMI.to_owned(), kimi(r#"{"role":null,"content":"hi"}"#)], "1 message by the role null"),
+        ([KIMI.to_owned(), kimi(r#"{"content":"hi"}"#)], "1 message without a role"),
+        ([KIMI.to_owned(), kimi(r#"{"role":"user","content":[{"type":"text","words":"hi"}]}"#)], text),
+        ([header.to_owned(), droid(r#"{"role":"user","words":"hi"}"#)], no_content),
+        ([header.to_owned(), droid(r#"{"role":"user","content":[{"type":"text","words":"hi"}]}"#)], text),
+        ([hi.to_owned(), r#"{"role":null,"content":"hi"}"#.to_owned()], "1 message by the role null"),
+        ([hi.to_owned(), r#"{"role":["assistant"],"tool_calls":[{"id":"c","function":{"name":"f","arguments":""}}]}"#.to_owned()], "1 message by the role [\"assistant\"]"),
+    ] {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let refused = refused(&lines);
+        assert!(refused.contains(why), "{refused}: {lines:?}");
+    }
+}
+
+/// Two sessions, one after the other, in formats whose agent continues the last one.
+#[test]
+fn nothing_of_another_session_is_dropped() {
+    let qwen = |id: &str, session: &str| {
+        format!(
+            r#"{{"uuid":"{id}","parentUuid":null,"sessionId":"{session}","type":"user","message":{{"role":"user","parts":[{{"text":"hi"}}]}}}}"#
+        )
+    };
+    let gemini = |session: &str| GEMINI.replace(r#""s""#, &format!(r#""{session}""#));
+    let set = |id: &str| {
+        format!(
+            r#"{{"$set":{{"messages":[{{"id":"{id}","timestamp":"t","type":"user","content":"hi"}}]}}}}"#
+        )
+    };
+    let droid =
+        |id: &str| format!(r#"{{"type":"session_start","id":"{id}","version":2,"cwd":"/w"}}"#);
+    let droids = r#"{"type":"message","id":"00000000-0000-4000-8000-000000000001","message":{"role":"user","content":"hi"}}"#;
+    for (format, lines, at, messages) in [
+        (Format::Qwen, vec![qwen("a", "s"), qwen("b", "t")], 1, 1),
+        (
+            Format::Gemini,
+            vec![gemini("s"), set("a"), gemini("t"), set("b")],
+            3,
+            1,
+        ),
+        (
+            Format::Droid,
+            vec![
+                droid("s"),
+                droids.to_owned(),
+                droid("t"),
+                droids.replace("1\"", "2\""),
+            ],
+            3,
+            2,
+        ),
+    ] {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        assert_eq!(said(format, &lines), [("other_session", at)], "{format:?}");
+        let text = lines.join("\n");
+        let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
+        assert_eq!(transcript.conversations[0].messages.len(), messages);
+        assert_eq!(format.dead(&transcript), ChangeSet::default());
+        // One that has a header twice is one session.
+        let again = text.replace("\"t\"", "\"s\"");
+        let again: Vec<&str> = again.lines().collect();
+        assert_eq!(said(format, &again), [], "{format:?}");
+    }
+}

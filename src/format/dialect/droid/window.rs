@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use crate::format::shapes::joined_sessions::joined;
 use crate::scan::{Value, unescape};
 use crate::transcript::{
     BlockKind, Compaction, Conversation, ConversationId, LinkKind, Role, Transcript, Typed,
@@ -105,7 +106,9 @@ fn conversation(transcript: &Transcript<'_>, lines: Vec<u32>) -> Conversation {
 
 /// What a model would see of a session now.
 pub(super) fn link(transcript: &Transcript<'_>) -> Conversation {
-    conversation(transcript, Window::of(transcript).live())
+    let mut conversation = conversation(transcript, Window::of(transcript).live());
+    conversation.spared = joined(transcript, "session_start", |line| line.field("id"));
+    conversation
 }
 
 /// The whole conversation, without the summaries that compactions wrote.

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 use super::history::{History, Omitted, Replacements};
 use crate::ids::IdSet;
-use crate::scan::Span;
-use crate::transcript::{Block, BlockKind, Conversation, ConversationId, Role, Source, Transcript};
+use crate::scan::{Span, Value};
+use crate::transcript::{
+    Block, BlockKind, Conversation, ConversationId, LineKind, Role, Source, Spared, Transcript,
+};
 
 /// The model's answer to a summary, as the agent's own compression writes it.
 const ACKNOWLEDGEMENT: &str = "Got it. Thanks for the additional context!";
@@ -166,7 +168,33 @@ fn is_said(transcript: &Transcript<'_>, unit: usize, block: u32) -> bool {
 /// The conversation of a session.
 pub(super) fn conversation(transcript: &Transcript<'_>) -> Conversation {
     let history = History::of(transcript);
-    Window::of(transcript, &history).conversation(transcript)
+    let mut conversation = Window::of(transcript, &history).conversation(transcript);
+    conversation.spared = other_session(transcript, &history);
+    conversation
+}
+
+/// The header of another session than the first one, after messages.
+fn other_session(transcript: &Transcript<'_>, history: &History<'_>) -> Option<Spared> {
+    let mut units = transcript.units().iter();
+    let begun = units.next()?.line;
+    let session_of = |line: u32| {
+        // Skip lines without the word: only headers are read twice.
+        let text = transcript.line(line);
+        memchr::memmem::find(text, b"\"projectHash\"")?;
+        let [session, project] = Value::of(text).fields(["sessionId", "projectHash"]);
+        session.string().filter(|_| project.is_there())
+    };
+    let lines = transcript.lines();
+    let headers = (0..lines.len() as u32).filter(|line| {
+        lines[*line as usize].kind == LineKind::Session && transcript.is_there(*line)
+    });
+    let mut sessions = headers.filter_map(|line| Some((line, session_of(line)?)));
+    let (_, first) = sessions.next()?;
+    let (line, _) = sessions.find(|(line, session)| *session != first && *line > begun)?;
+    Some(match history.restart {
+        Some(restart) if restart > line => Spared::OtherSession(line),
+        Some(_) | None => Spared::Joined(line),
+    })
 }
 
 /// The whole conversation: as if nothing had been replaced, without summaries.

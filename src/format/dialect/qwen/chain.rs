@@ -4,6 +4,7 @@
 //! the others are added to it. The history begins where a parent is missing. Never decides what a model sees: that is `window`.
 
 use crate::ids::{IdMap, IdSet};
+use crate::scan::Value;
 use crate::transcript::{Link, LinkKind, Spared, Transcript};
 
 /// No line.
@@ -89,12 +90,34 @@ impl<'t, 'a> Chain<'t, 'a> {
     }
 
     /// Why no line of the session may be dropped, given the path: it breaks off at a record whose parent is missing, with messages
-    /// before it. A later compaction makes no difference: it replaced only what was sent at the time.
+    /// before it, or another session is in the file. A later compaction makes no difference: it replaced only what was sent at the
+    /// time.
     pub(super) fn spared(&self, path: &[u32]) -> Option<Spared> {
-        let root = path.first().copied()?;
+        let (root, last) = (path.first().copied()?, path.last().copied()?);
         let is_broken = !self.link(root).parent.is_empty() && self.parent(root) == NONE;
         let is_any_before = || (0..root).any(|line| self.link(line).role.is_some());
-        (is_broken && is_any_before()).then_some(Spared::BrokenChain(root))
+        if is_broken && is_any_before() {
+            return Some(Spared::BrokenChain(root));
+        }
+        self.other_session(root, last).map(Spared::OtherSession)
+    }
+
+    /// The first record of a session other than that of record `last`, whose path begins at `root`. (A session that was continued
+    /// under another id has one beginning.)
+    fn other_session(&self, root: u32, last: u32) -> Option<u32> {
+        let session_of = |line: u32| {
+            let line = Value::of(self.transcript.line(line));
+            line.field("sessionId").raw()
+        };
+        let links = (0u32..).zip(self.transcript.links());
+        let begins = links.filter(|(line, link)| {
+            is_record(link) && !link.id.is_empty() && link.parent.is_empty() && *line != root
+        });
+        let mut others = begins.map(|(line, _)| line).filter(|line| {
+            let session = session_of(*line);
+            !session.is_empty() && session != session_of(last)
+        });
+        others.next()
     }
 
     /// The path from the root to the leaf, by first lines.
