@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::format::SUMMARY_BEGINS;
 use crate::policy::{self, Policy, Template, presets};
-use crate::transcript::{BlockKind, Conversation, Message, Role, Transcript};
+use crate::transcript::{BlockKind, Conversation, Message, Role, SummaryMark, Transcript};
 
 use super::{Placeholders, block_text};
 
@@ -230,14 +230,10 @@ impl Earlier {
         conversation: &Conversation,
         message: &Message,
     ) -> bool {
-        // In formats whose lines form a tree, and in Codex's with a header, a summary has its own kind of record.
-        let is_tree = transcript.units().is_empty();
-        let has_header = || {
-            let first = transcript.lines().first().map(|_| transcript.line(0));
-            first.is_some_and(|line| memchr::memmem::find(line, b"\"session_meta\"").is_some())
+        let words = match conversation.marks {
+            SummaryMark::Record => None,
+            SummaryMark::Words => first_words(transcript, conversation, message),
         };
-        let has_records = is_tree || has_header();
-        let words = first_words(transcript, conversation, message).filter(|_| !has_records);
         words.is_some_and(|words| {
             let is_by = |role: Role| message.role == Role::User || message.role == role;
             let mut own = self.summaries.iter();

@@ -225,7 +225,7 @@ impl Format {
 
     /// The conversations as they would be if nothing had been compacted.
     pub fn full_history(self, transcript: &Transcript<'_>) -> Vec<Conversation> {
-        self.dialect().full_history(transcript)
+        self.marked(transcript, self.dialect().full_history(transcript))
     }
 
     /// Drops the lines that no model will see again, or none if some of them may still be needed.
@@ -288,7 +288,21 @@ impl Format {
 
     /// Builds the conversations from all lines.
     pub fn link(self, transcript: &mut Transcript<'_>) {
-        transcript.conversations = self.dialect().conversations(transcript);
+        let conversations = self.dialect().conversations(transcript);
+        transcript.conversations = self.marked(transcript, conversations);
+    }
+
+    /// Notes how summaries are told in conversations.
+    fn marked(
+        self,
+        transcript: &Transcript<'_>,
+        mut conversations: Vec<Conversation>,
+    ) -> Vec<Conversation> {
+        let marks = self.dialect().summary_marks(transcript);
+        for conversation in &mut conversations {
+            conversation.marks = marks;
+        }
+        conversations
     }
 }
 

@@ -40,6 +40,16 @@ pub enum Spared {
     Joined(u32),
 }
 
+/// How a summary is told from the other messages of its conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SummaryMark {
+    /// By its record alone: a user may quote a summary.
+    Record,
+    /// By its first words, too: it is written as a message.
+    #[default]
+    Words,
+}
+
 /// Whether a person wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typed {
@@ -85,6 +95,8 @@ pub struct Conversation {
     pub mirrors: Vec<u32>,
     /// Why lines of the session that no model sees must not be dropped.
     pub spared: Option<Spared>,
+    /// How its summaries are told.
+    pub marks: SummaryMark,
     /// Maps blocks on live lines to the message block that they repeat: the agent sends one of the two.
     pub copies: BTreeMap<u32, u32>,
     lines: Vec<u32>,
@@ -102,6 +114,7 @@ impl Conversation {
             leaf: None,
             beside: Vec::new(),
             spared: None,
+            marks: SummaryMark::default(),
             copies: BTreeMap::new(),
             mirrors: Vec::new(),
             lines: Vec::new(),
@@ -268,10 +281,11 @@ impl Transcript<'_> {
         for block in blocks {
             match self.block(*block).kind {
                 Text if self.is_added(*block) => {}
-                Text | Image | Document => words = Typed::Yes,
+                // A part of a type that no reader knows may be what the user said: a recording, for instance.
+                Text | Image | Document | Other => words = Typed::Yes,
                 Result | Call | Server => return Typed::No,
                 // What is attached to words does not make them another's.
-                Attachment | Thinking | Redacted | Other => {}
+                Attachment | Thinking | Redacted => {}
             }
         }
         words

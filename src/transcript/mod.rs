@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use block::{Author, Block, BlockKind, Mirror, Outcome, Role, Shape, Source, Unit};
 pub use changes::{ChangeSet, Replace};
-pub use conversation::{Conversation, ConversationId, Message, Spared, Typed};
+pub use conversation::{Conversation, ConversationId, Message, Spared, SummaryMark, Typed};
 pub use link::{Answer, Compaction, Link, LinkKind};
 pub use records::{BlockMark, Record, TextMark};
 pub use typed::{mentioned_in, typed_in};

@@ -28,7 +28,8 @@ use super::{Format, Summaries, finish, unsent};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
-    ChangeSet, Conversation, ConversationId, LineKind, Link, Message, Record, Replace, Transcript,
+    ChangeSet, Conversation, ConversationId, LineKind, Link, Message, Record, Replace, SummaryMark,
+    Transcript,
 };
 use crate::verify::{Findings, Provider};
 
@@ -149,6 +150,14 @@ pub(crate) trait Dialect: Sync {
 
     /// How a summary is written.
     fn summaries(&self) -> Summaries;
+
+    /// How the summaries in a transcript are told from its other messages.
+    fn summary_marks(&self, _transcript: &Transcript<'_>) -> SummaryMark {
+        match self.summaries() {
+            Summaries::Message(_) => SummaryMark::Words,
+            Summaries::Native => SummaryMark::Record,
+        }
+    }
 
     /// Whether its agent acts on a provider's counts that the file records.
     fn acts_on_usage(&self) -> bool {

@@ -29,6 +29,8 @@ mod record;
 mod rules;
 mod usage;
 
+use memchr::memmem;
+
 use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
@@ -37,7 +39,8 @@ use crate::format::{Share, Summaries, Unsent, finish, unsent};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
-    ChangeSet, Conversation, LineKind, Link, LinkKind, Message, Record, Replace, Transcript,
+    ChangeSet, Conversation, LineKind, Link, LinkKind, Message, Record, Replace, SummaryMark,
+    Transcript,
 };
 use crate::verify::{Findings, Provider};
 
@@ -128,6 +131,15 @@ impl Dialect for Codex {
 
     fn summaries(&self) -> Summaries {
         Summaries::Native
+    }
+
+    /// Items without an envelope have no place for a record.
+    fn summary_marks(&self, transcript: &Transcript<'_>) -> SummaryMark {
+        let first = transcript.lines().first().map(|_| transcript.line(0));
+        match first.is_some_and(|line| memmem::find(line, b"\"session_meta\"").is_some()) {
+            true => SummaryMark::Record,
+            false => SummaryMark::Words,
+        }
     }
 
     fn provider(&self) -> Option<Provider> {

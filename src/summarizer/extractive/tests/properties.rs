@@ -192,6 +192,7 @@ fn as_a_record(format: Format, lines: String) -> String {
             r#""role":"user","content""#,
             r#""role":"compactionSummary","summary""#,
         ),
+        Format::Gemini => (r#""id":""#, r#""id":"ctxpack-summary-"#),
         _ => return lines,
     };
     lines.replacen(message, record, 1)
