@@ -184,8 +184,7 @@ pub(super) fn kept_less(
     })
 }
 
-const PICTURES: &str =
-    "pictures or documents in typed messages were removed with the summarised messages";
+const PICTURES: &str = "pictures, documents or other parts of typed messages were removed with the summarised messages";
 
 fn not_read((path, why): &UnreadFile) -> Warning {
     let (kind, what) = match why {

@@ -406,3 +406,126 @@ fn an_aim_is_missed_for_the_users_words_and_a_cap_is_not_and_both_are_said() {
         (&json!("aim"), &json!(9_000))
     );
 }
+
+/// A session of Claude Code in which the parent of the fourth message is missing.
+fn broken_chain() -> String {
+    let line = |n: usize, parent: Option<usize>, role: &str, words: &str| {
+        let id = |n: usize| format!("00000000-0000-4000-8000-{n:012}");
+        let content = format!("{words} {}", "and so on ".repeat(20));
+        format!(
+            "{}\n",
+            json!({"parentUuid": parent.map(id), "isSidechain": false, "type": role, "uuid": id(n), "sessionId": "s",
+                "cwd": "/p", "version": "2.1.40", "timestamp": format!("2026-01-01T0{n}:00:00.000Z"),
+                "message": {"role": role, "content": content}})
+        )
+    };
+    let ends = [
+        None,
+        Some(1),
+        Some(2),
+        Some(99),
+        Some(4),
+        Some(5),
+        Some(6),
+        Some(7),
+    ];
+    let lines = ends.iter().zip(1..).map(|(parent, n)| match n % 2 {
+        1 => line(n, *parent, "user", &format!("question {n}")),
+        _ => line(n, *parent, "assistant", &format!("answer {n}")),
+    });
+    lines.collect()
+}
+
+#[test]
+fn what_is_before_a_broken_chain_stays_behind_every_summary() {
+    let place = Place::with(&[("in.jsonl", broken_chain())]);
+    for how in [
+        "--set summary.keep_tokens=20",
+        "--set summary.keep_tokens=20 --history drop",
+        "--policy reset",
+        "--policy boundary",
+        "--policy layered --target 200",
+    ] {
+        let run = |from: &str, to: &str| {
+            let command = format!("compact {from} -o {to} --overwrite --summarize always {how}");
+            place
+                .run(&command)
+                .says(&["warning: the parent of a message is missing"]);
+            let out = place.text(to);
+            for line in broken_chain().lines().take(3) {
+                assert!(out.contains(line), "{how}: {out}");
+            }
+            out
+        };
+        let out = run("in.jsonl", "out.jsonl");
+        assert!(out.contains("compact_boundary"), "{how}");
+        // Nor does another run take them for dead.
+        run("out.jsonl", "again.jsonl");
+    }
+}
+
+#[test]
+fn words_that_begin_like_a_summary_are_the_users_where_summaries_have_records() {
+    let heading = "[Conversation compressed]";
+    let words = format!(
+        "{heading}\n{}Now: do not touch the billing tables.",
+        "a line of what I wrote down\n".repeat(60)
+    );
+    let parts = |text: &str| json!([{"text": text}]);
+    let line = |n: usize, kind: &str, role: &str, text: &str| {
+        let id = |n: usize| (n > 0).then(|| format!("id-{n}"));
+        format!(
+            "{}\n",
+            json!({"uuid": id(n), "parentUuid": id(n - 1), "sessionId": "s", "type": kind,
+                "provenance": "real_user", "cwd": "/p", "message": {"role": role, "parts": parts(text)}})
+        )
+    };
+    let mut text = line(1, "user", "user", &words);
+    for n in 1..20 {
+        text += &line(
+            2 * n,
+            "assistant",
+            "model",
+            &format!("answer {n} {}", "well ".repeat(30)),
+        );
+        text += &line(2 * n + 1, "user", "user", &format!("question {n}"));
+    }
+    let place = Place::with(&[("in.jsonl", text)]);
+    for policy in ["auto", "layered", "reset"] {
+        place
+            .run(&format!(
+                "compact in.jsonl -o out.jsonl --overwrite --policy {policy} --summarize always"
+            ))
+            .exits(0);
+        let out = place.text("out.jsonl");
+        assert!(
+            out.contains("Now: do not touch the billing tables."),
+            "{policy}"
+        );
+        assert!(!out.contains("## Earlier summary"), "{policy}");
+    }
+}
+
+#[test]
+fn a_part_that_no_reader_knows_is_told_of_where_it_is_all_that_the_user_said() {
+    let line = |value: Value| format!("{value}\n");
+    let mut text = line(json!({"role": "system", "content": "s"}))
+        + &line(json!({"role": "user", "content": [
+            {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}]}));
+    for n in 0..20 {
+        text += &line(
+            json!({"role": "assistant", "content": format!("answer {n} {}", "well ".repeat(30))}),
+        );
+        text += &line(json!({"role": "user", "content": format!("question {n}")}));
+    }
+    let place = Place::with(&[("in.jsonl", text)]);
+    place
+        .run("compact in.jsonl --input-format openai --summarize always")
+        .exits(0)
+        .says(&["in.jsonl:2: warning: pictures, documents or other parts of typed messages"]);
+    assert!(
+        place
+            .text("in.compact.jsonl")
+            .contains("[part: input_audio, 73 bytes, L2]")
+    );
+}
