@@ -115,7 +115,7 @@ pub use stdin::Stdin;
 pub use stream::{Stream, filter};
 pub use strict::BadLines;
 pub use target::{Destination, Target, compacted_beside};
-pub use targets::{Targets, stores};
+pub use targets::{Targets, refuse_folder, stores};
 pub use walking::StreamingWalk;
 
 /// The settings of a run besides its policy.

@@ -20,7 +20,7 @@ use super::{Effect, FileSource, Options, Origin, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::FOLDER;
 use crate::store::atomic::sweep;
-use crate::store::folder::{Durability, Folder, folder_of};
+use crate::store::folder::{Durability, Folder, folder_of, names_folder};
 use contradiction::explain;
 
 /// The outputs of a run.
@@ -410,21 +410,30 @@ fn durability(destination: &Destination) -> Durability {
 /// Fails if a folder is given where a file is needed, or the reverse.
 fn check_kind(destination: &Destination) -> Result<()> {
     match destination {
-        Destination::File(path) if path.is_dir() => Err(Error::new(
-            ErrorKind::Usage,
-            "-o needs a file, and this is a folder",
-        )
-        .at(path)
-        .hint("--out-dir DIR writes into a folder")),
+        Destination::File(path) => refuse_folder(path, "--out-dir DIR writes into a folder"),
         Destination::Folder(path) if path.exists() && !path.is_dir() => {
             Err(Error::new(ErrorKind::Usage, "--out-dir names a file")
                 .at(path)
                 .hint("-o FILE writes one output into a file"))
         }
         Destination::Beside
-        | Destination::File(_)
         | Destination::Stdout
         | Destination::Folder(_)
         | Destination::InPlace => Ok(()),
+    }
+}
+
+/// Fails if `-o` names a folder, whether there is one or the path is only spelled like one.
+///
+/// # Errors
+/// [`ErrorKind::Usage`], with this hint.
+pub fn refuse_folder(path: &Path, hint: &str) -> Result<()> {
+    match names_folder(path) {
+        true => Err(
+            Error::new(ErrorKind::Usage, "-o needs a file, and this is a folder")
+                .at(path)
+                .hint(hint),
+        ),
+        false => Ok(()),
     }
 }

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::config::{FILE, KeyArgs, NamedBy, PolicyArgs, ResolvedPolicy};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, Voice, flush, json_line, put};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
 use crate::policy::{self, Policy};
 use crate::store::atomic::{Existing, Mode, write};
-use crate::store::folder::Durability;
+use crate::store::folder::{Durability, names_folder};
 use crate::store::{Missing, OpenPath};
 use crate::text::printable;
 
@@ -179,6 +179,12 @@ fn init(context: &Context, file: &Path, preset: &str) -> Result<()> {
     let text = policy::preset(preset)?.starter()?;
     if file == Path::new("-") {
         return print(&text);
+    }
+    if names_folder(file) {
+        let message = "a policy needs a file, and this is a folder";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .at(file)
+            .hint(format!("name a file in it, such as {FILE}")));
     }
     write(
         OpenPath::named(file, Missing::Refuse)?,

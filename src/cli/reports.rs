@@ -14,7 +14,7 @@ use crate::batch::Overwrite;
 use crate::error::{Error, ErrorKind, Result};
 use crate::report::{CsvRows, Render, ReportFormat, is_report};
 use crate::store::atomic::{AtomicWriter, Existing, Mode, sweep_beside};
-use crate::store::folder::Durability;
+use crate::store::folder::{Durability, names_folder};
 use crate::store::{FileIdentity, Missing, OpenPath, resolved};
 
 /// The heading of flags on outputs.
@@ -100,7 +100,16 @@ impl ReportArgs {
     pub(super) fn planned(&self) -> Result<Vec<Planned>> {
         let reports = self.reports.iter();
         reports
-            .map(|path| Ok((path.clone(), ReportFormat::from_path(path)?)))
+            .map(|path| {
+                // The extension of `out.html/` names a format, too.
+                if names_folder(path) {
+                    let message = "a report needs a file, and this is a folder";
+                    return Err(Error::new(ErrorKind::Usage, message)
+                        .at(path)
+                        .hint("name a file: .json, .jsonl, .csv, .md or .html"));
+                }
+                Ok((path.clone(), ReportFormat::from_path(path)?))
+            })
             .collect()
     }
 

@@ -21,7 +21,7 @@ use super::walking::ExcludeArgs;
 use super::{Context, Voice, stdout_failed};
 use crate::batch::{
     Effect, FileSource, Paths, PlaceKey, Progress, Search, Source, SourceList, has_ending,
-    place_key,
+    place_key, refuse_folder,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{NoticeLevel, Notices, path_text};
@@ -210,6 +210,9 @@ impl Undo {
                 format!("-o takes one input, not {}", self.paths.len()),
             )
             .hint("leave -o out to undo files in place"));
+        }
+        if let Some(output) = &self.output {
+            refuse_folder(output, "name a file, or leave -o out to undo in place")?;
         }
         let to_stdout = self.output.as_deref() == Some(Path::new("-"));
         if to_stdout && self.shape.shape() == Shape::Json {

@@ -334,6 +334,13 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// Whether a path can only name a folder: one is there, or it is spelled like one (`out/`, `out/.`, `..`).
+pub fn names_folder(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let mut parts = bytes.rsplit(|byte| std::path::is_separator(char::from(*byte)));
+    path.is_dir() || matches!(parts.next(), Some(b"" | b"." | b".."))
+}
+
 /// The folder that contains the file, as in [`folder_of`], and the file's name.
 pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     system::split(path).or_else(|| Some((folder_of(path), path.file_name()?)))

@@ -189,6 +189,36 @@ fn a_folder_where_a_file_is_meant_stops_the_run() {
 }
 
 #[test]
+fn a_path_that_is_spelled_like_a_folder_is_no_file() {
+    let place = place();
+    place.run("compact in.jsonl").exits(0);
+    let before = place.all_files();
+    let said = "new/: -o needs a file, and this is a folder";
+    for (args, said) in [
+        ("compact in.jsonl -o new/", said),
+        ("compact in.jsonl -o new/ --dry-run", said),
+        (
+            "compact in.jsonl -o new/sub/.",
+            "new/sub/.: -o needs a file",
+        ),
+        ("undo in.compact.jsonl -o new/", said),
+        (
+            "report in.compact.stats.json -o new.csv/",
+            "new.csv/: a report needs a file",
+        ),
+        (
+            "compact in.jsonl -o out.jsonl --report new.html/",
+            "new.html/: a report needs a file",
+        ),
+        ("policy init new/", "new/: a policy needs a file"),
+    ] {
+        place.run(args).exits(2).says(&[said, "hint: "]);
+        assert_eq!(place.all_files(), before, "{args}");
+        assert!(!place.path("new").exists(), "{args}");
+    }
+}
+
+#[test]
 fn a_damaged_archive_fails_alone_and_leaves_no_output() {
     let (before, after) = sample();
     let packed = gzip(&before);
