@@ -4,9 +4,9 @@
 //! and where they may be.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
 use super::exclude::Exclude;
 use super::inspect::each;
@@ -106,8 +106,11 @@ pub fn sessions(around: &Surroundings, of: Option<Format>) -> Sessions {
             continue;
         };
         for folder in agent.folders(around) {
-            if folder.exists() {
-                found.add(format, &folder);
+            match folder.metadata() {
+                Ok(_) => found.add(format, &folder),
+                // Most agents are not installed.
+                Err(error) if is_absent(&error) => {}
+                Err(error) => found.unseen.push(Error::io(&folder, "look at it", error)),
             }
             found.folders.push(folder);
         }
@@ -118,6 +121,14 @@ pub fn sessions(around: &Surroundings, of: Option<Format>) -> Sessions {
             .then_with(|| a.path.cmp(&b.path))
     });
     found
+}
+
+/// Whether an error says that there is no such folder. A folder that may not be looked at is none of these: it may hold sessions.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// The session in a file, if its agent would find it there.

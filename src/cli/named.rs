@@ -85,7 +85,13 @@ impl AgentArgs {
                 continue;
             };
             let found = found.get_or_insert_with(|| sessions(&surroundings(), format));
-            let meant = found.find(wanted, env::current_dir().ok().as_deref())?;
+            let here = env::current_dir().ok();
+            let meant = found.find(wanted, here.as_deref());
+            // What could not be read may hold the session that is not found, or a later one.
+            if meant.is_err() || wanted == Wanted::Latest {
+                found.unseen.iter().for_each(|error| context.error(error));
+            }
+            let meant = meant?;
             let (Meant::Named(session) | Meant::LatestElsewhere(session)) = meant;
             if matches!(
                 (meant, scope),

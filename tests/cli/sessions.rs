@@ -163,6 +163,26 @@ fn where_there_are_none_the_folders_are_named() {
         .says(&["7d"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_looked_at_is_not_taken_for_none() {
+    let place = home();
+    std::fs::remove_dir_all(place.path("home/.claude")).unwrap();
+    // Refused to every user: the system finds no end of it.
+    std::os::unix::fs::symlink(".claude", place.path("home/.claude")).unwrap();
+    let said = ".claude/projects: cannot look at it: ";
+    let ran = run(&place, "sessions").exits(3).says(&[said]);
+    let _ = ran.shows(&["codex", "pi"]);
+    run(&place, "stats latest").says(&[said, "codex session"]);
+    run(&place, "stats 5c03").exits(2).says(&[said]);
+    let ran = run(&place, &format!("stats {PI}")).exits(0);
+    assert!(!ran.err.contains(said), "{}", ran.err);
+    // Where a file is, there is no folder.
+    std::fs::remove_file(place.path("home/.claude")).unwrap();
+    place.write("home/.claude", "");
+    run(&place, "sessions").exits(0);
+}
+
 #[test]
 fn what_is_more_than_the_newest_is_counted() {
     let place = home();
