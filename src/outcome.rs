@@ -19,8 +19,9 @@ pub use crate::policy::TargetKind;
 pub use crate::tokens::{Usage, Voice};
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, MissReason, Narrative,
-    Restored, RestoredFrom, RoundsRead, Spent, SummaryOutcome, TargetOutcome,
+    Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, MissReason,
+    NOT_SUMMARISED, Narrative, Restored, RestoredFrom, RoundsRead, Spent, SummaryOutcome,
+    TargetOutcome,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]
@@ -269,9 +270,13 @@ impl Outcome {
 
     /// The first cap that was exceeded, with its conversation.
     pub fn missed_target(&self) -> Option<(&ConversationOutcome, TargetOutcome)> {
-        self.conversations
-            .iter()
-            .find_map(|c| Some((c, c.target.filter(TargetOutcome::is_broken)?)))
+        self.missed_targets().next()
+    }
+
+    /// The caps that were exceeded, with their conversations.
+    pub fn missed_targets(&self) -> impl Iterator<Item = (&ConversationOutcome, TargetOutcome)> {
+        let conversations = self.conversations.iter();
+        conversations.filter_map(|c| Some((c, c.target.filter(TargetOutcome::is_broken)?)))
     }
 
     /// The exit code for this input alone.

@@ -269,7 +269,14 @@ impl OverTarget {
         let named = || {
             let tokens = [conversation.tokens_after, target.cap()].map(thousands);
             let path = &outcome.file.path;
-            format!("{path}: {} tokens, target {}", tokens[0], tokens[1])
+            let more = match outcome.missed_targets().count() {
+                0 | 1 => String::new(),
+                all => format!(" (the first of {})", count(all as u64, "conversation")),
+            };
+            let why = conversation.why_not_summarised();
+            let why = why.map(|why| format!("; {why}")).unwrap_or_default();
+            let [after, target] = tokens;
+            format!("{path}: {after} tokens, target {target}{more}{why}")
         };
         self.first.get_or_insert_with(named);
     }

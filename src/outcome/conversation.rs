@@ -11,6 +11,9 @@ use crate::emit::Loss;
 use crate::policy::{Layer, TargetKind};
 use crate::tokens::{Usage, Voices};
 
+/// Begins the part of a conversation's reason that says why there is no summary.
+pub const NOT_SUMMARISED: &str = "not summarised: ";
+
 /// What happened to one conversation of a transcript. Tokens and messages are those of its live window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -78,6 +81,12 @@ impl ConversationOutcome {
             deleted_files: Vec::new(),
             emitted: None,
         }
+    }
+
+    /// Why there is no summary, in words, if one was due: the part of the reason that begins with [`NOT_SUMMARISED`].
+    pub fn why_not_summarised(&self) -> Option<&str> {
+        let at = self.reason.find(NOT_SUMMARISED)?;
+        self.reason.get(at..)
     }
 
     /// The same conversation with these tokens.

@@ -9,7 +9,7 @@ use super::run::Step;
 use super::summaries::ConversationResult;
 use super::{Input, Part, Pipeline, Round, Work};
 use crate::format::Format;
-use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, NOT_SUMMARISED, TargetOutcome};
 use crate::plan::{Plan, is_over, tool_named_by};
 use crate::policy::{Layer, SummaryWhen, TargetKind};
 use crate::settle::Change;
@@ -57,7 +57,7 @@ impl Pipeline<'_> {
                 .off_by
                 .map(|by| format!(" (by {by})"))
                 .unwrap_or_default();
-            format!("not summarised: summaries are off{by}")
+            format!("{NOT_SUMMARISED}summaries are off{by}")
         })
     }
 

@@ -2,8 +2,8 @@
 
 use super::Rejected;
 use crate::outcome::{
-    Action, ActionKind, ConversationOutcome, Degraded, DegradedKind, Rejection, TargetOutcome,
-    Warning,
+    Action, ActionKind, ConversationOutcome, Degraded, DegradedKind, NOT_SUMMARISED, Rejection,
+    TargetOutcome, Warning,
 };
 use crate::plan::SummaryPlan;
 use crate::settle::{
@@ -151,7 +151,7 @@ impl ConversationResult {
                 };
                 format!("{messages} {what}: {}", self.why)
             }
-            SummaryResult::Unchanged { .. } => format!("not summarised: {}", self.why),
+            SummaryResult::Unchanged { .. } => format!("{NOT_SUMMARISED}{}", self.why),
         }
     }
 }

@@ -5,7 +5,10 @@
 use std::borrow::Cow;
 use std::io;
 
-use crate::outcome::{Entries, Examined, FileStatus, Interrupted, Outcome, Status, Totals};
+use crate::outcome::{
+    ConversationOutcome, Entries, Examined, FileStatus, Interrupted, Outcome, Status,
+    TargetOutcome, Totals,
+};
 use crate::text::{count, size, thousands};
 
 /// A batch of up to this many inputs is shown in full.
@@ -64,20 +67,47 @@ pub(super) fn has_sizes(status: Status) -> bool {
 
 /// What went wrong with an input, as a sentence that is not yet escaped for a terminal or a page.
 pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
-    if let Some(error) = &outcome.file.error {
-        return Some(match error.line {
+    let troubles = troubles(outcome);
+    (!troubles.is_empty()).then(|| troubles.join("; "))
+}
+
+/// The same, one sentence for each reason.
+pub(super) fn troubles(outcome: &Outcome) -> Vec<String> {
+    match &outcome.file.error {
+        Some(error) => vec![match error.line {
             Some(line) => format!("line {line}: {}", error.message),
             None => error.message.clone(),
-        });
+        }],
+        None => missed_targets(outcome),
     }
-    outcome.missed_target().map(|(conversation, target)| {
-        format!(
-            "target not reached in {}: {} left, {} asked for",
+}
+
+/// The targets that an input misses: one text for each reason, with the first conversation and the number of them.
+fn missed_targets(outcome: &Outcome) -> Vec<String> {
+    let mut groups: Vec<(Option<&str>, Vec<(&ConversationOutcome, TargetOutcome)>)> = Vec::new();
+    for missed in outcome.missed_targets() {
+        let why = missed.0.why_not_summarised();
+        match groups.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, group)) => group.push(missed),
+            None => groups.push((why, vec![missed])),
+        }
+    }
+    let text = |(why, group): (Option<&str>, Vec<_>)| {
+        let number = group.len() as u64;
+        let (conversation, target): (&ConversationOutcome, TargetOutcome) = *group.first()?;
+        let several = match number {
+            0 | 1 => String::new(),
+            _ => format!("{}, the first ", count(number, "conversation")),
+        };
+        let why = why.map(|why| format!("; {why}")).unwrap_or_default();
+        Some(format!(
+            "target not reached in {several}{}: {} left, {} asked for{why}",
             conversation.id,
             count(conversation.tokens_after, "token"),
             thousands(target.tokens)
-        )
-    })
+        ))
+    };
+    groups.into_iter().filter_map(text).collect()
 }
 
 /// Why an input was not examined, by a command that only reads; empty if it was.

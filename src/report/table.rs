@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::cells::{has_sizes, hidden_note, select, share, statuses, stored, trouble};
+use super::cells::{has_sizes, hidden_note, select, share, statuses, stored, troubles};
 use super::column::{Column, shown};
 use super::done::{apart, done, recorded};
 use super::reasons::reasons;
@@ -159,7 +159,6 @@ fn table(report: &Shown<'_>, depth: Depth, folder: &str, columns: &[&Column<Outc
             done(outcome),
             apart(outcome).filter(|_| one),
             recorded(outcome).filter(|_| one),
-            trouble(outcome),
         ];
         let next = table.rows.len();
         let why = match depth {
@@ -170,7 +169,8 @@ fn table(report: &Shown<'_>, depth: Depth, folder: &str, columns: &[&Column<Outc
             }
         };
         let why = why.into_iter().map(|why| format!("  {why}"));
-        let remarks = remarks.into_iter().flatten().chain(why);
+        let remarks = remarks.into_iter().flatten();
+        let remarks = remarks.chain(troubles(outcome)).chain(why);
         let remarks = remarks.map(|remark| (next, format!("  {}", printable(&remark))));
         table.remarks.extend(remarks);
     }

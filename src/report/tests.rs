@@ -428,6 +428,31 @@ fn a_target_that_was_missed_is_named() {
 }
 
 #[test]
+fn targets_that_several_conversations_miss_are_counted_by_their_reasons() {
+    let mut outcome = compacted("a.jsonl", 8_000, 1_500);
+    let first = outcome.conversations.remove(0);
+    for (id, reason) in [
+        ("main", "3 messages summarised: over the trigger"),
+        ("one", "3 results cleared; not summarised: no link"),
+        ("two", "not summarised: no link"),
+    ] {
+        outcome.conversations.push(ConversationOutcome {
+            id: id.to_owned(),
+            reason: reason.to_owned(),
+            target: Some(TargetOutcome::new(1_000, 1_500)),
+            ..first.clone()
+        });
+    }
+    let shown = table(vec![outcome], 80);
+    for line in [
+        "target not reached in main: 1 500 tokens left, 1 000 asked for\n",
+        "target not reached in 2 conversations, the first one: 1 500 tokens left, 1 000 asked for; not summarised: no link\n",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
+#[test]
 fn long_paths_have_a_line_of_their_own() {
     let name = "archive/2026/é世界/a-session-with-a-long-name.jsonl";
     let shown = table(vec![compacted(name, 100, 50)], 70);
