@@ -235,6 +235,10 @@ mod tests {
             assert_eq!(why(name), expected, "{name}");
         }
         assert!(excluding.faults().is_empty());
+        // A bracket that nothing closes stands for itself, and so excludes the file of that name and no other.
+        let excluding = Excluding::below(tree.path(), &Exclude::new(&["a[b*".to_owned()]).unwrap());
+        assert_eq!(excluding.leaves_out(&at("a[b.jsonl"), false), excluded);
+        assert_eq!(excluding.leaves_out(&at("ab.jsonl"), false), None);
         assert_eq!(
             Exclude::new(&["a{b".to_owned()]).unwrap_err().kind,
             ErrorKind::Usage
