@@ -22,6 +22,8 @@ pub struct Idle {
 pub enum Use {
     /// Compacts once, or only counts.
     Once,
+    /// Compacts once, and writes the messages that a model would see.
+    Messages,
     /// Plays a session turn by turn.
     InTurns,
 }
@@ -78,13 +80,16 @@ impl Effective {
 
     fn why_idle(&self, set: &Override, used: Use) -> Option<String> {
         match (keys::find(&set.key)?.read_by, used) {
-            (ReadBy::ReplayOnly, Use::Once) => {
+            (ReadBy::ReplayOnly, Use::Once | Use::Messages) => {
                 return Some("only `ctxpack replay` reads it".to_owned());
             }
             (ReadBy::ReplayOnly, Use::InTurns) | (ReadBy::AllCommands, _) => {}
         }
         if set.is_of_a_system() {
             return None;
+        }
+        if set.key == "history" && used == Use::Messages {
+            return Some("--emit writes only what the model sees".to_owned());
         }
         let summary = &self.policy.summary;
         if set.key == "archive" && self.policy.archive == Archive::Never && summary.names_archive()

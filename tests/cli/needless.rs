@@ -234,3 +234,18 @@ fn each_command_says_what_has_no_effect_in_it() {
         .exits(0)
         .says(&["summary.when (from flag) has no effect here: DISABLE_COMPACT in the environment sets it to \"never\""]);
 }
+
+#[test]
+fn history_is_told_to_have_no_effect_on_what_is_emitted() {
+    let place = place();
+    let said = "no effect here: --emit writes only what the model sees";
+    for (args, set) in [
+        ("--history keep", "history (from flag)"),
+        ("--set history=keep", "history (from "),
+    ] {
+        let args = format!("compact in.jsonl --emit messages --overwrite {args}");
+        let _ = place.run(&args).exits(0).says(&[set, said]);
+    }
+    let ran = place.run("compact in.jsonl --history keep").exits(0);
+    assert!(!ran.err.contains("no effect"), "{}", ran.err);
+}

@@ -55,7 +55,11 @@ impl Compact {
             .policy
             .resolve_with(context, self.shorthands.settings())?;
         self.check(&effective)?;
-        context.without_effect([&effective], Use::Once);
+        let used = match self.emit.is_asked() {
+            true => Use::Messages,
+            false => Use::Once,
+        };
+        context.without_effect([&effective], used);
         let asked = self.rows.of(self.reports.planned()?, &[CsvRows::Action])?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;
