@@ -49,10 +49,10 @@ pub(super) struct Eval {
     policies: Vec<String>,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Budgets, in percent of the tokens before a cut; none measures a policy with its own settings
+    /// Budgets, in percent of the tokens before a cut: 5,10 or repeated; none measures a policy with its own settings
     #[arg(long = "budget", value_name = "P|none", value_delimiter = ',', default_values = ["5", "10", "20"], value_parser = budget)]
     budgets: Vec<Budget>,
-    /// Where to cut sessions, in percent of their tokens
+    /// Where to cut sessions, in percent of their tokens: 35,50 or repeated
     #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = CUTS, value_parser = percent)]
     cuts: Vec<f64>,
     /// Compact each session at N places in a row; each round compacts the previous result plus the next part of the session; no

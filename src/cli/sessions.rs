@@ -51,10 +51,10 @@ Examples:
 pub(super) struct SessionsCommand {
     #[command(flatten)]
     agent: AgentArgs,
-    /// Only sessions last written at or after this time: 7d, 24h, 2026-11-01 (in UTC)
+    /// Only sessions whose file was modified at or after this time: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<SystemTime>,
-    /// Only sessions last written before this time: 7d, 24h, 2026-11-01 (in UTC)
+    /// Only sessions whose file was modified before this time: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     until: Option<SystemTime>,
     /// Only sessions of projects whose path or folder name matches: app, '*/code/*'

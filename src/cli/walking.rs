@@ -32,13 +32,13 @@ impl ExcludeArgs {
 /// Which transcripts in folders are selected.
 #[derive(Debug, Args)]
 pub(super) struct FilterArgs {
-    /// In folders, take only files last written at or after this time: 7d, 24h, 2026-11-01 (in UTC)
+    /// In folders, take only files whose last timestamp is at or after this time: 7d, 24h, 2026-11-01 (in UTC)
     ///
     /// Uses the last timestamp in the transcript's final MiB; for formats without timestamps and for compressed files, the file's
     /// modification time.
     #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
     since: Option<SystemTime>,
-    /// In folders, take only files last written before this time: 7d, 24h, 2026-11-01 (in UTC)
+    /// In folders, take only files whose last timestamp is before this time: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
     until: Option<SystemTime>,
     /// In folders, take only transcripts of projects whose path or folder name matches: app, '*/code/*'
