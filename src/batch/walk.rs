@@ -353,15 +353,35 @@ fn fault(error: ignore::Error) -> (Option<PathBuf>, io::Error) {
             fault(*err)
         }
         ignore::Error::Partial(mut errors) if !errors.is_empty() => fault(errors.swap_remove(0)),
-        ignore::Error::Io(error) => (None, error),
+        ignore::Error::Io(error) => (None, without_path(error)),
         other => (None, io::Error::other(other.to_string())),
     }
+}
+
+/// The system's own error in one of the walker's, whose text names the path again.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|walker| walker.source());
+    let system = inner.and_then(|inner| inner.downcast_ref::<io::Error>());
+    let code = system.and_then(io::Error::raw_os_error);
+    code.map_or(error, io::Error::from_raw_os_error)
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_path_is_named_once() {
+        let tree = tempfile::tempdir().unwrap();
+        let leave = Leave {
+            skip: None,
+            exclude: &Exclude::default(),
+        };
+        let walked = walk(&tree.path().join("gone"), leave, |_, _| Interest::Ignored);
+        let said = &walked.errors[0].message;
+        assert_eq!(said, "cannot list: No such file or directory (os error 2)");
+    }
 
     #[test]
     fn what_is_not_seen_is_kept_with_its_reason() {
