@@ -36,7 +36,7 @@ pub use file::{Entry, Examined, FileStatus, Find, Unread};
 #[doc(hidden)]
 pub use not_read::{EXAMPLES, NotRead, NotReads};
 #[doc(hidden)]
-pub use notice::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
+pub use notice::{Inputs, LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
 pub use roles::RoleOutcome;
 #[doc(hidden)]
 pub use timings::{Clock, Laps, Phase, Timings, of_seconds, seconds};

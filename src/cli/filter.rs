@@ -243,7 +243,7 @@ impl Seen {
         Seen {
             totals: Totals::default(),
             errors: 0,
-            notices: Notices::default(),
+            notices: Notices::of_records(),
             outcomes: (!planned.is_empty()).then(|| Outcomes::new(&std::env::temp_dir())),
             unkept: None,
             not_read: NotReads::default(),

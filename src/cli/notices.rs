@@ -100,7 +100,7 @@ fn sentence(notice: &Notice, most: usize) -> String {
             (files, and_more(&named, files, most))
         }
     };
-    let files = count(all, "file");
+    let files = count(all, notice.inputs.noun());
     format!("{files}: {weight}{message} ({named})")
 }
 
@@ -139,6 +139,11 @@ mod tests {
             said(1, &[7, 9], NoticeLevel::Warning),
             "warning: it broke (lines 7, 9)"
         );
+        assert_eq!(
+            said(1, &[7, 7, 9, 7], NoticeLevel::Warning),
+            "warning: it broke (lines 7, 9)"
+        );
+        assert_eq!(said(1, &[7, 7], NoticeLevel::Failed), "it broke");
         let many: Vec<u64> = (1..=13).collect();
         assert_eq!(
             said(1, &many, NoticeLevel::Failed),

@@ -24,6 +24,26 @@ pub enum NoticeLevel {
     Note,
 }
 
+/// What the inputs of a run are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Inputs {
+    /// Files.
+    #[default]
+    Files,
+    /// Records of a stream.
+    Records,
+}
+
+impl Inputs {
+    /// The word for one of them.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Inputs::Files => "file",
+            Inputs::Records => "record",
+        }
+    }
+}
+
 /// One reason, with the inputs concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
@@ -35,6 +55,8 @@ pub struct Notice {
     pub message: String,
     /// What to do about it.
     pub hint: Option<&'static str>,
+    /// What the inputs are.
+    pub inputs: Inputs,
     /// The number of inputs.
     pub files: u64,
     /// The first of them, up to [`NAMED_AT_MOST`].
@@ -57,6 +79,7 @@ const REASONS: usize = 5;
 /// Collects notices, input by input.
 #[derive(Debug, Clone, Default)]
 pub struct Notices {
+    inputs: Inputs,
     groups: BTreeMap<(NoticeLevel, &'static str), BTreeMap<String, Group>>,
 }
 
@@ -68,6 +91,8 @@ struct Group {
     /// The input added last: adding it again means another line of it.
     last: String,
     lines: Vec<u64>,
+    /// The line added last: several things on one line are one place.
+    last_line: Option<u64>,
     places: u64,
 }
 
@@ -243,11 +268,14 @@ impl Notices {
         if group.files == 0 || group.last != input {
             group.files += 1;
             input.clone_into(&mut group.last);
+            group.last_line = None;
             if group.names.len() < NAMED_AT_MOST {
                 group.names.push(input.to_owned());
             }
         }
-        if let Some(line) = line {
+        let is_again = |line: &u64| group.last_line == Some(*line) || group.lines.contains(line);
+        if let Some(line) = line.filter(|line| group.files > 1 || !is_again(line)) {
+            group.last_line = Some(line);
             group.places += 1;
             if group.files == 1 && group.lines.len() < LINES {
                 group.lines.push(line);
@@ -287,6 +315,14 @@ impl Notices {
         group
     }
 
+    /// None yet, about records of a stream.
+    pub fn of_records() -> Self {
+        Notices {
+            inputs: Inputs::Records,
+            ..Notices::default()
+        }
+    }
+
     /// The notices: failures first, then by kind, and within a kind by descending number of inputs.
     pub fn into_list(self) -> Vec<Notice> {
         let of_kind =
@@ -298,6 +334,7 @@ impl Notices {
                         kind,
                         message,
                         hint: group.hint,
+                        inputs: self.inputs,
                         files: group.files,
                         names: group.names,
                         lines: group.lines,
