@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde_json::error::Category;
 use serde_json::{Value, json};
 
 use super::{FileSource, Overwrite};
@@ -114,7 +115,7 @@ impl Packed {
             text,
             base64,
             error,
-        } = serde_json::from_slice(line).map_err(|e| no_record(e.to_string()))?;
+        } = serde_json::from_slice(line).map_err(|e| no_record(why_unread(&e)))?;
         let bytes = match (text, base64) {
             (Some(text), None) => text.into_bytes(),
             (None, Some(base64)) => STANDARD
@@ -147,6 +148,12 @@ impl Packed {
             Some(seen) if seen.is_file() && self.is_in(&spot, seen.len())? => {
                 return Ok(Unpacked::There);
             }
+            Some(seen) if !seen.is_file() => {
+                let message = "what has that name is not a regular file, and is not replaced";
+                return Err(Error::new(ErrorKind::Exists, message)
+                    .at(&path)
+                    .hint("move it away; --out-dir names another folder"));
+            }
             Some(_) if overwrite == Overwrite::Any => Existing::Overwrite,
             Some(_) => {
                 let message = "another file of that name exists";
@@ -168,6 +175,18 @@ impl Packed {
         let read = spot.read()?.take(size + 1).read_to_end(&mut there);
         read.map_err(|e| Error::io(spot.path(), "read", e))?;
         Ok(there == self.bytes)
+    }
+}
+
+/// Why a line cannot be read, without the parser's place: it would be a second line number.
+fn why_unread(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Syntax | Category::Eof => "it is not JSON".to_owned(),
+        Category::Data | Category::Io => {
+            let text = error.to_string();
+            let text = text.split_once(" at line ").map_or(&*text, |(why, _)| why);
+            text.to_owned()
+        }
     }
 }
 

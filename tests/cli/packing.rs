@@ -174,3 +174,21 @@ fn what_cannot_be_packed_is_said_and_the_rest_is_packed() {
         .exits(2)
         .says(&["standard input has no path"]);
 }
+
+#[test]
+fn what_is_no_record_and_what_is_in_the_way_are_told_once() {
+    let place = Place::with(&[("out/a.jsonl/x", "")]);
+    let records = "{\"path\":\"a.jsonl\",\"text\":\"x\"}\nbad\n{\"path\":1}\n{\"path\":\"b\"\n";
+    for flag in ["", " --overwrite"] {
+        let ran = place.pipe(&format!("unpack-lines --out-dir out{flag}"), records);
+        let ran = ran.exits(3).says(&[
+            "out/a.jsonl: what has that name is not a regular file",
+            "-:2: no record of pack-lines: it is not JSON\n",
+            "-:3: no record of pack-lines: invalid type: integer `1`, expected a string\n",
+            "-:4: no record of pack-lines: it is not JSON\n",
+        ]);
+        assert!(!ran.err.contains("--overwrite"), "{}", ran.err);
+    }
+    let ran = place.pipe("filter", "1\n2\n").exits(0);
+    ran.says(&["2 records: the line is not a JSON object (line:1, line:2)"]);
+}
