@@ -128,6 +128,21 @@ impl Error {
         self.hint = Some(hint.into());
         self
     }
+
+    /// The same error; where the system's advice is to write elsewhere with the flags of `compact`, with this advice instead, for
+    /// commands that do not have them.
+    #[must_use]
+    pub fn elsewhere(self, hint: &str) -> Self {
+        match self.source.as_ref().map(io::Error::kind) {
+            Some(
+                io::ErrorKind::PermissionDenied
+                | io::ErrorKind::ReadOnlyFilesystem
+                | io::ErrorKind::StorageFull
+                | io::ErrorKind::QuotaExceeded,
+            ) => self.hint(hint),
+            Some(_) | None => self,
+        }
+    }
 }
 
 /// What to do about an OS error, regardless of what the file is for.

@@ -54,7 +54,10 @@ impl Man {
                 command.build();
                 name_examples(&command, &self.dir, "ctxpack")
             })
-            .map_err(|error| Error::io(&self.dir, "write the man pages", error))?;
+            .map_err(|error| {
+                let error = Error::io(&self.dir, "write the man pages", error);
+                error.elsewhere("name a folder in which you may write")
+            })?;
         Ok(0)
     }
 }

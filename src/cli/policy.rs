@@ -193,7 +193,10 @@ fn init(context: &Context, file: &Path, preset: &str) -> Result<()> {
         Mode::Default,
         Durability::Lazy,
     )
-    .map_err(|error| error.hint("move it away, or give another name"))?;
+    .map_err(|error| match error.kind {
+        ErrorKind::Exists => error.hint("move it away, or give another name"),
+        _ => error.elsewhere("name a file in a folder in which you may write"),
+    })?;
     if context.voice > Voice::Quiet {
         let file = file.to_string_lossy();
         // A message that cannot be printed is no reason to fail.

@@ -3,7 +3,7 @@
 //! Reads reports only, never transcripts. Entries about inputs are on the disk when they are many.
 
 use std::env::temp_dir;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
@@ -101,9 +101,18 @@ impl ReportCommand {
     }
 }
 
+/// Opens a report.
+fn open(path: &Path) -> Result<(File, Metadata)> {
+    open_transcript(path).map_err(|error| match error.source {
+        Some(_) => error,
+        // It is not a regular file.
+        None => error.hint("name a .json or .jsonl report of ctxpack"),
+    })
+}
+
 /// Renders a report again.
 fn render(context: &Context, path: &Path, out: &Out) -> Result<u8> {
-    let (mut text, metadata) = open_transcript(path)?;
+    let (mut text, metadata) = open(path)?;
     let stored = read::open(path, &mut text)?;
     match stored.command() {
         Command::Compact => {
@@ -157,7 +166,7 @@ fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
     let mut outcomes = Spool::<Outcome>::new(&temp_dir());
     let mut counted = Spool::<Examined<FileStats>>::new(&temp_dir());
     for path in files {
-        let (mut text, _) = open_transcript(path)?;
+        let (mut text, _) = open(path)?;
         let stored = read::open(path, &mut text)?;
         let command = stored.command();
         match command {

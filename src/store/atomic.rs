@@ -193,7 +193,8 @@ impl AtomicWriter {
         durability: Durability,
     ) -> Result<Self> {
         if let Some(old) = &old {
-            if existing == Existing::Refuse {
+            // What is not a file is not replaced in any case, so that the flag is no advice.
+            if existing == Existing::Refuse && old.is_file() {
                 return Err(taken(spot.path()));
             }
             check_replaceable(spot.path(), old)?;

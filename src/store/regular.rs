@@ -70,7 +70,7 @@ pub(super) fn check_regular(path: &Path, metadata: &Metadata) -> Result<()> {
     let hint = if metadata.is_dir() {
         "name the files in it"
     } else {
-        "pipe a stream to standard input: `ctxpack compact - < FILE`"
+        "commands that read transcripts take a stream on standard input: `- < FILE`"
     };
     let error = Error::new(ErrorKind::Io, "not a regular file");
     Err(error.at(path).hint(hint))

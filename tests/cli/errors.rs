@@ -433,6 +433,22 @@ mod unix {
         );
     }
 
+    #[test]
+    fn a_command_gives_advice_that_it_has_flags_for() {
+        let place = Place::with(&[("shut/a.jsonl", "")]);
+        let Some(prefix) = as_somebody(&place) else {
+            return;
+        };
+        let _ = chown(place.path("shut"), Some(65534), None);
+        set_mode(&place, "shut", 0o555);
+        for args in ["man shut/man", "policy init shut/policy.toml"] {
+            let ran = place.shell(&format!("{prefix}\"$CTXPACK\" {args}"));
+            let ran = ran.exits(2).says(&["Permission denied", "hint: name a f"]);
+            assert!(!ran.err.contains("--out-dir"), "{}", ran.err);
+        }
+        set_mode(&place, "shut", 0o755);
+    }
+
     fn chown_folders(place: &Place) {
         for name in ["shut", "open"] {
             // Who is not root owns them already.

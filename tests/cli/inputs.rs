@@ -201,7 +201,7 @@ fn what_is_no_regular_file_is_refused_and_the_rest_goes_on() {
     place.shell("mkfifo p.jsonl").exits(0);
     let said = [
         "p.jsonl: not a regular file",
-        "hint: pipe a stream to standard input: `ctxpack compact - < FILE`",
+        "hint: commands that read transcripts take a stream on standard input: `- < FILE`",
     ];
     // A run that waits for a writer would not end.
     place.run("compact p.jsonl a.jsonl").exits(3).says(&said);
@@ -212,4 +212,27 @@ fn what_is_no_regular_file_is_refused_and_the_rest_goes_on() {
         .shell("cat a.jsonl | \"$CTXPACK\" compact /dev/stdin -n")
         .exits(3)
         .says(&["/dev/stdin: not a regular file", "hint: "]);
+}
+
+#[cfg(unix)]
+#[test]
+fn advice_is_about_the_command_and_what_is_there() {
+    let place = Place::with(&[("in.jsonl", sample().0)]);
+    let regular = "/dev/null: the existing file is not a regular file";
+    for (args, said, not_said) in [
+        ("compact in.jsonl -o /dev/null", regular, "--overwrite"),
+        ("policy init /dev/null", regular, "--overwrite"),
+        (
+            "report /dev/null",
+            "hint: name a .json or .jsonl report",
+            "compact",
+        ),
+    ] {
+        let ran = place.run(args).says(&[said]);
+        assert!(
+            ran.code != Some(0) && !ran.err.contains(not_said),
+            "{args}: {}",
+            ran.err
+        );
+    }
 }

@@ -87,6 +87,9 @@ impl<'r> Run<'r> {
         let Some(seen) = seen else {
             return Ok((Existing::Refuse, None));
         };
+        if !seen.is_file() {
+            check_replaceable(path, seen)?;
+        }
         if self.options.overwrite == Overwrite::Any {
             return Ok((Existing::Overwrite, None));
         }
