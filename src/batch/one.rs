@@ -190,9 +190,12 @@ impl<'r> Run<'r> {
                 input
             }
         };
+        let about_output = [overwrite_warning, self.misnamed(input.codec)];
         let mut worked = Work::of(self, target, path, (input, sink), context, laps)?;
-        let overwrite_warning = overwrite_warning.filter(|_| worked.outcome.output.is_some());
-        worked.outcome.warnings.extend(overwrite_warning);
+        if worked.outcome.output.is_some() {
+            let warnings = about_output.into_iter().flatten();
+            worked.outcome.warnings.extend(warnings);
+        }
         Ok(worked)
     }
 

@@ -122,6 +122,8 @@ pub enum WarningKind {
     NotCleanedUp,
     /// A replaced file had attributes that could not be set on the new one.
     AttributesLost,
+    /// The output is compressed as its input is, which its name does not say.
+    Misnamed,
     /// The output overwrote that of another input that still exists.
     WroteOver,
     /// An oversize result was not moved to the store, because there is none.
@@ -157,6 +159,7 @@ impl WarningKind {
             WarningKind::Hook => "hook",
             WarningKind::NotCleanedUp => "not_cleaned_up",
             WarningKind::AttributesLost => "attributes_lost",
+            WarningKind::Misnamed => "misnamed",
             WarningKind::WroteOver => "wrote_over",
             WarningKind::NotDemoted => "not_demoted",
             WarningKind::NotOnlyText => "not_only_text",
@@ -185,6 +188,7 @@ impl WarningKind {
             | WarningKind::Hook
             | WarningKind::NotCleanedUp
             | WarningKind::AttributesLost
+            | WarningKind::Misnamed
             | WarningKind::WroteOver
             | WarningKind::NotDemoted
             | WarningKind::NotOnlyText => true,
@@ -200,6 +204,9 @@ impl WarningKind {
             }
             WarningKind::WroteOver => {
                 Some("name the folder that contains both: its tree is kept; or another --out-dir")
+            }
+            WarningKind::Misnamed => {
+                Some("name it like the input: .jsonl, .jsonl.gz or .jsonl.zst")
             }
             WarningKind::CutOff => {
                 Some("to ask again with more room instead: --set summary.cut_off=retry")

@@ -214,6 +214,43 @@ fn what_is_no_regular_file_is_refused_and_the_rest_goes_on() {
         .says(&["/dev/stdin: not a regular file", "hint: "]);
 }
 
+#[test]
+fn an_output_whose_name_tells_another_compression_is_told() {
+    let (before, _) = sample();
+    let packed = gzip(&before);
+    let place = Place::with(&[("a.jsonl", before.as_bytes()), ("b.jsonl.gz", &packed)]);
+    for (args, said) in [
+        ("a.jsonl -o x.jsonl.gz", "is not compressed, like its input"),
+        (
+            "b.jsonl.gz -o y.jsonl",
+            "compressed with gzip, like its input",
+        ),
+        (
+            "b.jsonl.gz -o y.jsonl.zst",
+            "compressed with gzip, like its input",
+        ),
+    ] {
+        let ran = place.run(&format!("compact {args}")).exits(0);
+        ran.says(&[
+            "warning: the output is ",
+            said,
+            "hint: name it like the input",
+        ]);
+    }
+    assert_eq!(
+        place.json("x.stats.json")["files"][0]["warnings"][0]["kind"],
+        "misnamed"
+    );
+    for args in [
+        "a.jsonl -o z.txt",
+        "b.jsonl.gz -o z.JSONL.GZ",
+        "b.jsonl.gz -o -",
+    ] {
+        let ran = place.run(&format!("compact {args}")).exits(0);
+        assert!(!ran.err.contains("the output is"), "{}", ran.err);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn advice_is_about_the_command_and_what_is_there() {

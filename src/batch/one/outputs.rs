@@ -5,6 +5,7 @@
 use std::fs::{File, Metadata};
 
 use super::{Input, Run, Sink};
+use crate::batch::input::Codec;
 use crate::batch::{Destination, Effect, Overwrite, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Warning, WarningKind, path_text};
@@ -126,6 +127,39 @@ impl<'r> Run<'r> {
             ),
         };
         Err(Error::new(ErrorKind::Exists, message).at(path).hint(hint))
+    }
+
+    /// The warning if the name that the user gave the output does not say how it is compressed, which is as the input is.
+    pub(super) fn misnamed(&self, codec: Codec) -> Option<Warning> {
+        let path = match (&self.options.destination, &self.options.fork) {
+            (Destination::File(path), None) => path,
+            // Named like the input, whatever that is called.
+            (
+                Destination::File(_)
+                | Destination::Beside
+                | Destination::Stdout
+                | Destination::Folder(_)
+                | Destination::InPlace,
+                _,
+            ) => return None,
+        };
+        let message = match codec {
+            _ if codec == Codec::of_name(path) => return None,
+            Codec::Plain => {
+                "the output is not compressed, like its input, but is named as if it were"
+            }
+            Codec::Gzip => {
+                "the output is compressed with gzip, like its input, but is not named so"
+            }
+            Codec::Zstd => {
+                "the output is compressed with zstd, like its input, but is not named so"
+            }
+        };
+        Some(Warning {
+            kind: WarningKind::Misnamed,
+            line: None,
+            message: message.to_owned(),
+        })
     }
 
     /// The warning if an output replaces that of another input that still exists: neither of the two has its output anywhere else.
