@@ -9,7 +9,7 @@ use aho_corasick::AhoCorasick;
 use crate::transcript::Outcome;
 
 /// Every error line that counts even in the output of a successful command contains one of these.
-pub(super) const ALWAYS: [&str; 13] = [
+pub(super) const ALWAYS: [&str; 18] = [
     "error:",
     "error[",
     "error TS",
@@ -23,6 +23,11 @@ pub(super) const ALWAYS: [&str; 13] = [
     "o such file",
     "ermission denied",
     "is not recognized as",
+    ": Could not ",
+    ": could not ",
+    ": Unable to ",
+    ": unable to ",
+    "Error) ",
 ];
 
 /// Words with which systems and tools say that a file is not there; their first letter may be a capital.
@@ -317,12 +322,15 @@ fn complains(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A line is looked at closely only if it has a phrase: each that complains or says so has one.
+    /// A line is looked at closely only if it has a phrase, and the output of a successful command only if it has one of [`ALWAYS`]:
+    /// each line that complains or says so has both.
     #[test]
     fn no_complaint_lacks_all_phrases() {
         for line in [
+            "a: Could not x",
             "a: could not x",
             "a: Unable to x",
+            "a: unable to x",
             "x: not found",
             "x: Permission denied",
             "(eval):1: x not found",
@@ -343,6 +351,7 @@ mod tests {
         ] {
             assert!(complains(line) || says(line), "{line}");
             assert_ne!(phrase(line), Phrase::None, "{line}");
+            assert!(ALWAYS.iter().any(|words| line.contains(words)), "{line}");
         }
         assert_eq!(phrase("not ok 1 - a failure"), Phrase::WhereItFailed);
         assert_eq!(phrase("not ok 1 - all"), Phrase::More);

@@ -411,6 +411,13 @@ mod tests {
         assert!(well("agentv skills get x").is_empty());
         // The status is that of the last one.
         assert_eq!(well("make | tail").len(), 1);
+        for said in [
+            "ssh: Could not resolve hostname h",
+            "** (RuntimeError) no configuration",
+        ] {
+            let all = format!("Process exited with code 0\nOutput:\n{said}");
+            assert_eq!(errors("x | tail", ResultText::Fine(&all)), [said]);
+        }
     }
 
     /// What another program has logged says nothing of the command that shows it, however that ended.
