@@ -82,13 +82,6 @@ impl<A, T, F> RunReport<A, T, F> {
         }
     }
 
-    /// The same report, also saying what was not read.
-    #[must_use]
-    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
-        self.head.not_read = not_read;
-        self
-    }
-
     /// The same report, also saying how long the run and its phases took.
     #[must_use]
     pub fn with_timings(mut self, wall: Option<Duration>) -> Self
