@@ -61,7 +61,7 @@
 //!
 //! # The map
 //!
-//! For contributors; none of these modules is part of the crate's interface. A transcript takes this path:
+//! For contributors; of these modules, only `outcome` belongs to the crate's interface. A transcript takes this path:
 //!
 //! ```text
 //! bytes ─read→ lines ─format→ conversations ─facts, tokens→ ─plan→ Plan ─artifacts→ Artifacts ─settle→ ChangeSet ─apply→ lines ─verify→ write → Outcome → Report

@@ -171,7 +171,7 @@ fn scripted_answers(file: Option<&Path>, policy: &Policy) -> Result<Replies> {
     Replies::parse(&text).map_err(|error| error.at(path))
 }
 
-/// The help of Parses `--input-format`.
+/// The help of `--input-format`.
 fn input_format_help() -> String {
     let names = Format::ALL.map(Format::name);
     format!("Read inputs as this format: {}", names.join(", "))

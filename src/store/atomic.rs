@@ -132,7 +132,7 @@ pub struct FileVersion {
 }
 
 impl FileVersion {
-    /// The stamp of an open file: from the handle, not the path, so that it belongs to the bytes that were read.
+    /// The version that this metadata shows. Take it from the handle where it must belong to bytes that were read.
     pub fn of(metadata: &Metadata) -> Self {
         FileVersion {
             bytes: metadata.len(),
