@@ -441,8 +441,9 @@ impl<'r> Earlier<'r> {
         if self.options.trust == Trust::Time && noted.is_still(now) {
             return Some(());
         }
+        let hash = hash?;
         (noted.bytes == now.bytes).then_some(())?;
-        let has_hash = store::has_hash(&mut open().ok()?, noted.bytes, hash?).ok()?;
+        let has_hash = store::has_hash(&mut open().ok()?, noted.bytes, hash).ok()?;
         has_hash.then_some(())
     }
 
