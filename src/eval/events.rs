@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::call::{CELL_TOOL, Call, End, end, end_in_cell};
 use crate::facts::{block_text, queued};
 use crate::ids::IdMap;
-use crate::scan::unescape;
+use crate::scan::decoded;
 use crate::transcript::{Author, Block, BlockKind, Conversation, Message, Role, Transcript, Typed};
 
 /// An event.
@@ -151,7 +151,7 @@ impl Reader<'_, '_> {
                 self.push(number, Some(at), what, text);
             }
             BlockKind::Call => {
-                let tool = String::from_utf8_lossy(&unescape(bytes(block.tool))).into_owned();
+                let tool = decoded(bytes(block.tool)).into_owned();
                 let mut call = Call::read(&tool, bytes(block.content));
                 let (text, body) = (
                     std::mem::take(&mut call.refers),
@@ -192,8 +192,7 @@ impl Reader<'_, '_> {
     /// How the call of a result ended, and the result's text.
     fn result(&self, block: &Block, of: Option<usize>) -> (End, String) {
         let text = block_text(self.transcript, block);
-        let header = String::from_utf8_lossy(self.transcript.header(block)).into_owned();
-        let header = String::from_utf8_lossy(&unescape(header.as_bytes())).into_owned();
+        let header = decoded(self.transcript.header(block));
         let in_cell = of.and_then(|of| match &self.events[of].what {
             EventKind::Call { tool, call } if tool == CELL_TOOL && !call.commands.is_empty() => {
                 Some(call.commands.len())
@@ -282,8 +281,10 @@ fn without(text: &str, open: &str, close: &str) -> String {
 
 /// What a command printed, taken from Codex's enclosing object.
 fn printed(text: &str) -> Option<String> {
-    let object = text.starts_with("{\"output\":").then_some(text)?;
-    let value: serde_json::Value = serde_json::from_slice(object.as_bytes()).ok()?;
+    if !text.starts_with("{\"output\":") {
+        return None;
+    }
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
     value["output"].as_str().map(str::to_owned)
 }
 

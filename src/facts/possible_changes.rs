@@ -442,9 +442,8 @@ fn is_another(comparison: &str, path: &str, text: &str) -> bool {
 /// Whether a sentence that names a file reports a change of it.
 fn tells_of_a_change(text: &str, name: &str) -> bool {
     /// Parts of words, in lower case.
-    const WORDS: [&str; 62] = [
+    const WORDS: [&str; 60] = [
         "delet",
-        "remov",
         "chang",
         "edit",
         "modif",
@@ -467,7 +466,6 @@ fn tells_of_a_change(text: &str, name: &str) -> bool {
         "umbenann",
         "verschob",
         "supprim",
-        "chang",
         "renomm",
         "déplac",
         "borr",

@@ -87,12 +87,10 @@ fn after_command(transcript: &Transcript<'_>, result: &Block) -> Option<String> 
         return None;
     }
     let said = block_text(transcript, result);
-    let after = said.strip_prefix(BARE);
-    Some(
-        after
-            .or_else(|| Some(said.rsplit_once(AFTER)?.1))?
-            .to_owned(),
-    )
+    let after = said
+        .strip_prefix(BARE)
+        .or_else(|| Some(said.rsplit_once(AFTER)?.1));
+    after.map(str::to_owned)
 }
 
 /// Whether the agent says that it could not start a command or does not know the tool.
@@ -160,7 +158,8 @@ fn names_what_was_not_run(said: &str) -> bool {
     const CLINES: &str = "was not approved";
     if let Some(named) = said.strip_prefix("{\"error\":\"Tool \\\"") {
         let after = named.split_once("\\\" ");
-        return after.is_some_and(|(_, rest)| rest.starts_with("was not approved\""));
+        let rest = after.and_then(|(_, rest)| rest.strip_prefix(CLINES));
+        return rest.is_some_and(|rest| rest.starts_with('"'));
     }
     let named = said.strip_prefix("Tool \"");
     let after = named.and_then(|named| named.split_once("\" "));

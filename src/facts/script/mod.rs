@@ -138,10 +138,6 @@ impl<'t> Reader<'t> {
                     word.gap(Missing::Pattern);
                     word.text.push(c);
                 }
-                '~' => {
-                    let word = self.word();
-                    word.text.push(c);
-                }
                 '#' if self.word.is_none() => {
                     self.at += self.rest().find('\n').unwrap_or(self.rest().len());
                     continue;
