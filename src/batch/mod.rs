@@ -172,13 +172,9 @@ impl Options {
 
     /// How texts of outputs name what is in the store.
     fn names(&self, policy: &Policy) -> Names {
-        match &self.destination {
-            Destination::InPlace => Names::Absolute,
-            _ if self.fork.is_some() => Names::Absolute,
-            Destination::Beside
-            | Destination::File(_)
-            | Destination::Stdout
-            | Destination::Folder(_) => policy.store.names,
+        match self.destination.is_in_place() || self.fork.is_some() {
+            true => Names::Absolute,
+            false => policy.store.names,
         }
     }
 }

@@ -22,7 +22,7 @@ use super::resume::ResumeNote;
 use super::retry::original;
 use super::sink::Sink;
 use super::sum::Sum;
-use super::{Destination, Effect, Options, Scope, Source, Target};
+use super::{Effect, Options, Scope, Source, Target};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Warnings;
@@ -247,6 +247,6 @@ impl<'r> Run<'r> {
     }
 
     pub(super) fn is_in_place(&self) -> bool {
-        self.options.destination == Destination::InPlace
+        self.options.destination.is_in_place()
     }
 }

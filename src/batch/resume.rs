@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::target::{RunStore, resolve_link};
-use super::{Destination, Options, Source, Target, Targets};
+use super::{Options, Source, Target, Targets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Figures, Outcome, Spent, Status, path_text};
 use crate::policy::{Effective, Names};
@@ -224,7 +224,7 @@ impl<'r> Earlier<'r> {
         line: &Line<'_>,
     ) -> Option<TakenOver> {
         // What an interrupted run has written in place counts in a way of its own.
-        (self.options.destination != Destination::InPlace).then_some(())?;
+        (!self.options.destination.is_in_place()).then_some(())?;
         let (brief, outcome) = line.brief()?;
         let path = target.output()?;
         let output = kept.store.name_of(&path).ok()?;
@@ -258,7 +258,7 @@ impl<'r> Earlier<'r> {
     /// command made it.
     pub(super) fn meanwhile(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {
         self.takes_over().then_some(())?;
-        if self.options.destination == Destination::InPlace {
+        if self.options.destination.is_in_place() {
             return None;
         }
         let (work, kept) = (self.work.as_ref()?, target.store.as_deref()?);
@@ -302,12 +302,9 @@ impl<'r> Earlier<'r> {
         // If texts name the store's absolute path, another path may mean another store.
         let is_same = (is_said || self.names == Names::Relative) && glance.figures.is_final();
         let is_as_it_was = is_same
-            && match self.options.destination {
-                Destination::InPlace => self.is_in_place_as_it_was(target, &glance, note.ended),
-                Destination::Beside
-                | Destination::File(_)
-                | Destination::Stdout
-                | Destination::Folder(_) => output.is_some_and(|path| {
+            && match self.options.destination.is_in_place() {
+                true => self.is_in_place_as_it_was(target, &glance, note.ended),
+                false => output.is_some_and(|path| {
                     self.is_output_as_it_was(target, &path, kept, note, &glance, is_recorded)
                 }),
             }
@@ -554,25 +551,16 @@ impl<'r> Earlier<'r> {
     /// The input's name in the store.
     fn name(&self, target: &Target, kept: &RunStore) -> Option<String> {
         let path = target.input_path();
-        let name = match self.options.destination {
-            Destination::InPlace => kept.store.name_of(&resolve_link(path)),
-            Destination::Beside
-            | Destination::File(_)
-            | Destination::Stdout
-            | Destination::Folder(_) => kept.store.name_of(path),
+        let name = match self.options.destination.is_in_place() {
+            true => kept.store.name_of(&resolve_link(path)),
+            false => kept.store.name_of(path),
         };
         name.ok()
     }
 
     /// The output as a report of this run would name it.
     fn output_text(&self, output: Option<&Path>, status: Status) -> Option<String> {
-        let is_written = match self.options.destination {
-            Destination::InPlace => status == Status::Compacted,
-            Destination::Beside
-            | Destination::File(_)
-            | Destination::Stdout
-            | Destination::Folder(_) => true,
-        };
+        let is_written = !self.options.destination.is_in_place() || status == Status::Compacted;
         output.filter(|_| is_written).map(path_text)
     }
 }

@@ -450,7 +450,7 @@ fn outcome_of(
         Err(error) if matches!(error.kind, ErrorKind::Interrupted | ErrorKind::ClosedPipe) => {
             Err(error)
         }
-        Err(error) if error.kind == ErrorKind::Changed && *destination == Destination::InPlace => {
+        Err(error) if error.kind == ErrorKind::Changed && destination.is_in_place() => {
             Ok(Outcome::left_alone(input, &error))
         }
         Err(error) if error.kind == ErrorKind::Hook => Ok(Outcome::left_alone(input, &error)),

@@ -34,6 +34,19 @@ pub enum Destination {
     InPlace,
 }
 
+impl Destination {
+    /// Whether outputs replace their inputs.
+    pub fn is_in_place(&self) -> bool {
+        match self {
+            Destination::InPlace => true,
+            Destination::Beside
+            | Destination::File(_)
+            | Destination::Stdout
+            | Destination::Folder(_) => false,
+        }
+    }
+}
+
 /// One input and where its output goes. Small, because there may be millions of them.
 #[derive(Debug)]
 pub struct Target<'s> {
@@ -213,12 +226,9 @@ impl Target<'_> {
     /// The file to be written; in place, for a link, its target. Any other output goes through no link.
     pub(super) fn file(&self) -> Option<PathBuf> {
         let output = self.output();
-        match self.destination {
-            Destination::InPlace => output.as_deref().map(resolve_link),
-            Destination::Beside
-            | Destination::File(_)
-            | Destination::Stdout
-            | Destination::Folder(_) => output,
+        match self.destination.is_in_place() {
+            true => output.as_deref().map(resolve_link),
+            false => output,
         }
     }
 }

@@ -292,7 +292,7 @@ impl Places {
     fn add(&mut self, source: &Source, output: &Path, options: &Options) -> Result<()> {
         self.outputs.add(place_key(output)).map_err(unkept)?;
         // In place, each replaces its own input.
-        if options.destination != Destination::InPlace
+        if !options.destination.is_in_place()
             && let Ok(plain) = output.canonicalize()
         {
             if source.path().canonicalize().is_ok_and(|own| own == plain) {
@@ -398,12 +398,9 @@ pub fn stores(found: &Found, options: &Options) -> Result<Vec<PathBuf>> {
 
 /// Whether the store must survive a power cut: a replaced input cannot be recreated without it.
 fn durability(destination: &Destination) -> Durability {
-    match destination {
-        Destination::InPlace => Durability::Durable,
-        Destination::Beside
-        | Destination::File(_)
-        | Destination::Stdout
-        | Destination::Folder(_) => Durability::Lazy,
+    match destination.is_in_place() {
+        true => Durability::Durable,
+        false => Durability::Lazy,
     }
 }
 

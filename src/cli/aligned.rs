@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::Context;
 use super::reports::Planned;
-use crate::batch::{Destination, Effect, Loaded, Loading, Options};
+use crate::batch::{Effect, Loaded, Loading, Options};
 use crate::diff::{Diff, Differ, Source};
 use crate::error::Result;
 use crate::format::Detected;
@@ -71,17 +71,14 @@ fn read(
         stop: &context.stop,
     };
     let input = Path::new(&one.file.path);
-    let old = match options.destination {
-        Destination::InPlace => {
+    let old = match options.destination.is_in_place() {
+        true => {
             let mut bytes = Vec::new();
             let mut undo = Undo::new(options.store.clone());
             undo.find(input)?.original(&mut bytes)?;
             loading.bytes(input, &bytes)?
         }
-        Destination::Stdout
-        | Destination::File(_)
-        | Destination::Folder(_)
-        | Destination::Beside => loading.file(input)?,
+        false => loading.file(input)?,
     };
     let new = loading.file(output)?;
     let (Some(before), Some(after)) = (source(&old), source(&new)) else {
