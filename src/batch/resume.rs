@@ -194,8 +194,7 @@ impl<'r> Earlier<'r> {
     /// The noted result of an input that was finished before, if the input and its output have not changed since.
     pub(super) fn of(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {
         self.takes_over().then_some(())?;
-        let kept = target.store.as_deref()?;
-        let known = self.by_store.get(kept.store.root())?;
+        let (kept, known) = self.known(target)?;
         if known.finished.is_empty() || *target.source == Source::Stdin {
             return None;
         }
@@ -207,9 +206,8 @@ impl<'r> Earlier<'r> {
             line.meet();
             return Some(taken);
         }
-        let is_recorded = |output: &str, hashes: (&str, &str)| known.recorded.has(output, hashes);
         let note = line.read()?;
-        let taken = self.taken_over(target, kept, &name, &note, wanted, &is_recorded)?;
+        let taken = self.taken_over(target, kept, &name, &note, wanted, Some(&known.recorded))?;
         line.meet();
         Some(taken)
     }
@@ -244,8 +242,8 @@ impl<'r> Earlier<'r> {
     /// this run. `None` if a completed run has already reported the input, or if nothing is noted.
     pub(super) fn requester(&self, target: &Target) -> Option<String> {
         self.options.server.as_ref()?;
-        let (work, kept) = (self.work.as_ref()?, target.store.as_deref()?);
-        let known = self.by_store.get(kept.store.root())?;
+        let work = self.work.as_ref()?;
+        let (kept, known) = self.known(target)?;
         let name = self.name(target, kept)?;
         let is_reported = || known.finished.line(&name)?.read();
         match is_reported() {
@@ -261,31 +259,36 @@ impl<'r> Earlier<'r> {
         if self.options.destination.is_in_place() {
             return None;
         }
-        let (work, kept) = (self.work.as_ref()?, target.store.as_deref()?);
-        let known = self.by_store.get(kept.store.root())?;
+        let work = self.work.as_ref()?;
+        let (kept, known) = self.known(target)?;
         let name = self.name(target, kept)?;
-        let mut tries = 0..MAX_TRIES;
-        let note = loop {
-            tries.next()?;
+        for _ in 0..MAX_TRIES {
             let noted = kept
                 .store
                 .noted_meanwhile(work, &known.finished, &known.meanwhile, &name);
             match noted.ok()? {
-                Noted::Finished(note) => break note,
+                // The record need not be looked for: it is older than the note, and the other run has just written both.
+                Noted::Finished(note) => {
+                    return self.taken_over(target, kept, &name, &note, wanted, None);
+                }
                 Noted::NotYet if is_younger(&target.output()?, MAX_TRIES * RETRY_PAUSE) => {}
                 // Another run notes its first output a moment after the output gets its name.
                 Noted::Nothing if is_younger(&target.output()?, AT_FIRST) => {}
                 Noted::NotYet | Noted::Nothing => return None,
             }
             thread::sleep(RETRY_PAUSE);
-        };
-        // The record is older than the note, and the other run has just written both.
-        let is_recorded = |_: &str, _: (&str, &str)| true;
-        self.taken_over(target, kept, &name, &note, wanted, &is_recorded)
+        }
+        None
     }
 
-    /// The noted result of the input with this name, if the input and its output have not changed since; `is_recorded` tells
-    /// whether there is a record of an output with this name and these hashes.
+    /// The store of a target, and what it knows.
+    fn known<'e, 't>(&'e self, target: &'t Target<'_>) -> Option<(&'t RunStore, &'e Known)> {
+        let kept = target.store.as_deref()?;
+        Some((kept, self.by_store.get(kept.store.root())?))
+    }
+
+    /// The noted result of the input with this name, if the input and its output have not changed since; there must be a record of
+    /// the output in `recorded`, where that is given.
     fn taken_over(
         &self,
         target: &Target,
@@ -293,7 +296,7 @@ impl<'r> Earlier<'r> {
         name: &str,
         note: &Note,
         wanted: Wanted,
-        is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
+        recorded: Option<&RecordedOutputs>,
     ) -> Option<TakenOver> {
         let glance = note.glance().filter(|glance| *glance.input == *name)?;
         let output = target.output();
@@ -305,7 +308,7 @@ impl<'r> Earlier<'r> {
             && match self.options.destination.is_in_place() {
                 true => self.is_in_place_as_it_was(target, &glance, note.ended),
                 false => output.is_some_and(|path| {
-                    self.is_output_as_it_was(target, &path, kept, note, &glance, is_recorded)
+                    self.is_output_as_it_was(target, &path, kept, note, &glance, recorded)
                 }),
             }
             && self.has_contents(kept, note, &glance);
@@ -362,7 +365,7 @@ impl<'r> Earlier<'r> {
         kept: &RunStore,
         note: &Note,
         glance: &NoteHeader<'_>,
-        is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
+        recorded: Option<&RecordedOutputs>,
     ) -> bool {
         let is_as_it_was = || {
             let output = glance.output.as_deref()?;
@@ -371,7 +374,8 @@ impl<'r> Earlier<'r> {
                 glance.hash_after.as_deref()?,
             );
             let is_named = kept.store.name_of(path).is_ok_and(|name| name == output);
-            (is_named && is_recorded(output, (after, before))).then_some(())?;
+            let is_recorded = || recorded.is_none_or(|all| all.has(output, (after, before)));
+            (is_named && is_recorded()).then_some(())?;
             // The output is checked first: checking one that was removed costs nothing.
             let spot = target.spot(path, Missing::Refuse).ok()?;
             let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
