@@ -227,15 +227,10 @@ fn went_well(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
             CommandStatus::Code(0) | CommandStatus::Succeeded
         ),
     };
-    let command = match exchange.kind {
-        ToolKind::Shell => exchange.input(transcript).command(),
-        ToolKind::Read
-        | ToolKind::Write
-        | ToolKind::Edit
-        | ToolKind::Search
-        | ToolKind::Web
-        | ToolKind::Other => None,
-    };
+    if exchange.kind != ToolKind::Shell {
+        return false;
+    }
+    let command = exchange.input(transcript).command();
     command.is_some_and(|command| !hides_failures(&command)) && has_ended_well()
 }
 

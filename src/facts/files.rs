@@ -90,14 +90,9 @@ fn operations(
         tool: exchange.tool(transcript),
         answered: answered(transcript, exchange),
     };
-    match exchange.kind {
-        ToolKind::Shell => call.shell(),
-        ToolKind::Read
-        | ToolKind::Write
-        | ToolKind::Edit
-        | ToolKind::Search
-        | ToolKind::Web
-        | ToolKind::Other => call.tool(),
+    match exchange.kind == ToolKind::Shell {
+        true => call.shell(),
+        false => call.tool(),
     }
 }
 

@@ -97,23 +97,16 @@ pub(super) fn of_read(
     if says_why_not(said) {
         return Done::Failed;
     }
-    let is_sure = match (exchange.kind, &exchange.inner) {
-        (ToolKind::Shell, Some(inner)) => inner.ended == Ended::Status(0),
-        (ToolKind::Shell, None) => status(transcript, exchange, result) == Some(0),
-        (
-            ToolKind::Read
-            | ToolKind::Write
-            | ToolKind::Edit
-            | ToolKind::Search
-            | ToolKind::Web
-            | ToolKind::Other,
-            _,
-        ) => flags_failures(transcript, exchange),
+    let is_command = exchange.kind == ToolKind::Shell;
+    let is_sure = match (is_command, &exchange.inner) {
+        (true, Some(inner)) => inner.ended == Ended::Status(0),
+        (true, None) => status(transcript, exchange, result) == Some(0),
+        (false, _) => flags_failures(transcript, exchange),
     };
     if is_sure {
         return Done::Yes;
     }
-    if exchange.kind == ToolKind::Shell && is_complaint(said) {
+    if is_command && is_complaint(said) {
         return Done::Failed;
     }
     let may_be_none = says_it_was_refused(said) || is_refusal(said) || may_be_refusal(said);
