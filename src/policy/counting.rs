@@ -106,6 +106,18 @@ choice! {
     }
 }
 
+impl Scope {
+    /// Whether a message counts what its blocks count, each measured by itself.
+    pub fn is_sum_of_blocks(self) -> bool {
+        match self {
+            Scope::Content | Scope::Strings => true,
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                false
+            }
+        }
+    }
+}
+
 choice! {
     /// `tokens.images`: what images and documents count as.
     Images {

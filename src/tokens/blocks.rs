@@ -148,9 +148,8 @@ impl Estimator {
             return None;
         };
         let scope = self.settings.scope;
-        match scope {
-            Scope::Content | Scope::Strings => return None,
-            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {}
+        if scope.is_sum_of_blocks() {
+            return None;
         }
         let block = transcript.block(number);
         let is_picture = matches!(block.kind, BlockKind::Image | BlockKind::Document);

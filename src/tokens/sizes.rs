@@ -4,7 +4,6 @@
 
 use super::{BlockLengths, Estimator, Size};
 use crate::ids::IdMap;
-use crate::policy::Scope;
 use crate::threads;
 use crate::transcript::{BlockKind, Conversation, Message, Transcript};
 
@@ -103,13 +102,8 @@ impl Sizes {
     /// The size of a result's content; not measured again if it is equal to that of the block.
     pub fn result(&self, transcript: &Transcript<'_>, block: u32) -> Size {
         let is_result = transcript.block(block).kind == BlockKind::Result;
-        let measured = match self.estimator.settings.scope {
-            Scope::Content | Scope::Strings => self.blocks.get(block as usize),
-            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
-                None
-            }
-        };
-        let measured = measured.filter(|_| is_result);
+        let is_equal = is_result && self.estimator.settings.scope.is_sum_of_blocks();
+        let measured = self.blocks.get(block as usize).filter(|_| is_equal);
         let measure = || self.estimator.result(transcript, transcript.block(block));
         measured.copied().flatten().unwrap_or_else(measure)
     }
@@ -122,13 +116,7 @@ impl Sizes {
         message: &Message,
     ) -> Size {
         let blocks = conversation.blocks(message);
-        let is_sum = match self.estimator.settings.scope {
-            Scope::Content | Scope::Strings => true,
-            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
-                false
-            }
-        };
-        if is_sum {
+        if self.estimator.settings.scope.is_sum_of_blocks() {
             return self.sum(transcript, blocks);
         }
         if let Some(size) = self.messages.get(blocks) {
@@ -195,11 +183,8 @@ impl Sizes {
     fn measure(&mut self, transcript: &Transcript<'_>, conversation: &Conversation) {
         /// The number of blocks that a thread measures at a time.
         const AT_ONCE: usize = 1024;
-        match self.estimator.settings.scope {
-            Scope::Content | Scope::Strings => {}
-            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
-                return;
-            }
+        if !self.estimator.settings.scope.is_sum_of_blocks() {
+            return;
         }
         self.make_room(transcript);
         let blocks = conversation.all_blocks().map(|(_, block)| block);
