@@ -15,13 +15,13 @@ const FIRST: u64 = 256 << 10;
 /// The maximum number of bytes read if the first ones do not name the folder: the line that does may come late, or be long.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The folder that a file names; `format` is the file's format, if that is known. `None` if the file cannot be opened.
-pub(super) fn directory_of_file(path: &Path, format: Option<Format>) -> Option<Option<String>> {
+/// The folder that a file of this format names. `None` if the file cannot be opened.
+pub(super) fn directory_of_file(path: &Path, format: Format) -> Option<Option<String>> {
     let (file, _) = open_transcript(path).ok()?;
-    directory_in(file, path, format)
+    directory_in(file, path, Some(format))
 }
 
-/// The same for a file that is open.
+/// The same for a file that is open, whose format need not be known.
 pub(super) fn directory_in(
     file: File,
     path: &Path,

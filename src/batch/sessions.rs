@@ -232,7 +232,7 @@ pub fn import_of(format: Format, path: &Path) -> Option<Import> {
 
 /// The folder in which the agent of a session worked, according to the beginning of its file.
 pub fn directory_of_head(format: Format, path: &Path) -> Option<String> {
-    directory_of_file(path, Some(format))?
+    directory_of_file(path, format)?
 }
 
 impl Session {

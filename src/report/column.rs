@@ -123,11 +123,11 @@ impl<R> Column<R> {
     }
 
     /// A column of amounts for people only: programs have their parts.
-    pub(super) fn for_people(unit: Unit, read: impl Fn(&R) -> Option<u64> + 'static) -> Self {
+    pub(super) fn for_people(read: impl Fn(&R) -> Option<u64> + 'static) -> Self {
         Column {
             name: None,
             shown: None,
-            read: Read::Number(unit, Box::new(read)),
+            read: Read::Number(Unit::One, Box::new(read)),
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{Column, Unit};
+use super::column::Column;
 use super::page::Fact;
 use crate::outcome::{Entry, Phase, Timings, of_seconds, seconds};
 use crate::text::thousands;
@@ -118,7 +118,7 @@ pub(super) fn with_times<R: Entry + 'static>(
         return columns;
     };
     columns.push(
-        Column::for_people(Unit::One, |row: &R| {
+        Column::for_people(|row: &R| {
             row.file().timings.as_ref().map(|timings| {
                 let millis = timings.whole().as_micros().div_ceil(1_000);
                 u64::try_from(millis).unwrap_or(u64::MAX)

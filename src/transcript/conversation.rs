@@ -185,9 +185,9 @@ impl Transcript<'_> {
             .find_map(|conversation| conversation.spared)
     }
 
-    /// The conversation made of all messages, in formats with whole messages on a line: every message is live.
-    pub fn conversation_of_units(&self, id: ConversationId) -> Conversation {
-        let mut conversation = Conversation::new(id);
+    /// The main conversation made of all messages, in formats with whole messages on a line: every message is live.
+    pub fn conversation_of_units(&self) -> Conversation {
+        let mut conversation = Conversation::new(ConversationId::Main);
         self.push_units(&mut conversation, 0);
         conversation
     }
@@ -197,7 +197,7 @@ impl Transcript<'_> {
         let mut conversations = std::mem::take(&mut self.conversations);
         match conversations.first_mut() {
             Some(conversation) => self.push_units(conversation, conversation.messages.len()),
-            None => conversations.push(self.conversation_of_units(ConversationId::Main)),
+            None => conversations.push(self.conversation_of_units()),
         }
         self.conversations = conversations;
     }

@@ -28,8 +28,7 @@ use super::{Format, Summaries, finish, unsent};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
-    ChangeSet, Conversation, ConversationId, LineKind, Link, Message, Record, Replace, SummaryMark,
-    Transcript,
+    ChangeSet, Conversation, LineKind, Link, Message, Record, Replace, SummaryMark, Transcript,
 };
 use crate::verify::{Findings, Provider};
 
@@ -92,7 +91,7 @@ pub(crate) trait Dialect: Sync {
 
     /// The conversations, each of them the live window: what a model would see now.
     fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
-        vec![transcript.conversation_of_units(ConversationId::Main)]
+        vec![transcript.conversation_of_units()]
     }
 
     /// The conversations as they would be if nothing had been compacted: across recorded compactions, without the messages

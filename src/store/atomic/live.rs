@@ -61,7 +61,7 @@ pub(super) fn put(temp: TempFile, target: &OsStr, stamp: &FileVersion) -> io::Re
     let length = new.metadata()?.len();
     let fence = hold(&new, Against::All);
 
-    let lease = quiet(&old, Against::Writers, BEFORE);
+    let lease = quiet(&old, BEFORE);
     if matches!(lease, Hold::Busy) {
         return Ok(Some(Why::Busy));
     }
@@ -125,7 +125,7 @@ fn watch(file: &File, mut seen: u64, heir: &File) -> io::Result<()> {
     let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
     let end = Instant::now() + if age < RECENT { GRACE } else { Duration::ZERO };
     loop {
-        let hold = quiet(file, Against::Writers, AFTER);
+        let hold = quiet(file, AFTER);
         seen = append(file, seen, heir)?.unwrap_or(seen);
         let Hold::Held { lease } = hold else {
             return Ok(());
@@ -141,7 +141,7 @@ fn watch(file: &File, mut seen: u64, heir: &File) -> io::Result<()> {
 }
 
 fn late(old: &File) -> Hold<'_> {
-    let lease = quiet(old, Against::Writers, AFTER);
+    let lease = quiet(old, AFTER);
     if matches!(lease, Hold::Unknown) {
         sleep(BLIND);
     }
@@ -149,10 +149,10 @@ fn late(old: &File) -> Hold<'_> {
 }
 
 /// Leases a file once no other process writes to it; [`Hold::Busy`] if that takes too long.
-fn quiet(file: &File, against: Against, patience: Duration) -> Hold<'_> {
+fn quiet(file: &File, patience: Duration) -> Hold<'_> {
     let end = Instant::now() + patience;
     loop {
-        match hold(file, against) {
+        match hold(file, Against::Writers) {
             Hold::Busy if Instant::now() < end => sleep(Duration::from_micros(200)),
             hold => return hold,
         }

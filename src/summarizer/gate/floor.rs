@@ -12,8 +12,6 @@ const BYTES_A_LETTER: usize = 2_000;
 const MOST_ASKED: usize = 400;
 /// A refusal is shorter than this, in characters.
 const LONGEST_REFUSAL: usize = 600;
-/// A record with fewer names may have a summary without any.
-const FEW_NAMES: usize = 10;
 /// A shorter line, in characters, does not reveal its origin.
 const SHORT_LINE: usize = 20;
 
@@ -59,7 +57,7 @@ pub fn floor(text: &str, prompt: &str, given: &Given) -> Result<(), NoSummary> {
         return Err(NoSummary::Echo);
     }
     let is_related = checked_names(text).iter().any(|name| given.has(name));
-    if !is_related && given.needs_name(FEW_NAMES) {
+    if !is_related && given.needs_name() {
         return Err(NoSummary::Unrelated);
     }
     Ok(())

@@ -8,6 +8,9 @@ use memchr::memmem;
 
 use super::checked_names;
 
+/// Texts with fewer names may have a summary without any.
+const FEW_NAMES: usize = 10;
+
 /// Texts in which names are looked up.
 #[derive(Debug)]
 pub struct Given(String, Naming);
@@ -43,20 +46,20 @@ impl Given {
         self.0.len()
     }
 
-    /// Whether the texts have at least `least` different names and a summary of them needs one.
-    pub(super) fn needs_name(&self, least: usize) -> bool {
+    /// Whether the texts have so many different names that a summary of them needs one.
+    pub(super) fn needs_name(&self) -> bool {
         if self.1 == Naming::NotNeeded {
             return false;
         }
         let mut names = BTreeSet::new();
         let mut rest = &self.0[..];
         // Stops after enough names, since a record can be long.
-        while names.len() < least && !rest.is_empty() {
+        while names.len() < FEW_NAMES && !rest.is_empty() {
             let end = rest.find('\n').map_or(rest.len(), |end| end + 1);
             names.extend(checked_names(&rest[..end]));
             rest = &rest[end..];
         }
-        names.len() >= least
+        names.len() >= FEW_NAMES
     }
 
     /// Whether a name occurs in the texts other than as part of a longer word.
