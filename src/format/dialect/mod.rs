@@ -119,9 +119,7 @@ pub(crate) trait Dialect: Sync {
         tail: usize,
         summary: Option<Summary<'_>>,
     ) -> Option<Splice> {
-        let changes = splice::splice(transcript, conversation, tail, summary);
-        let begins = None;
-        Some(Splice { changes, begins })
+        Some(splice::splice(transcript, conversation, tail, summary).into())
     }
 
     /// Removes blocks from a conversation, and the messages that have no other content.

@@ -31,6 +31,16 @@ pub struct Splice {
     pub begins: Option<String>,
 }
 
+impl From<ChangeSet> for Splice {
+    /// The result without the id of a first line.
+    fn from(changes: ChangeSet) -> Self {
+        Splice {
+            changes,
+            begins: None,
+        }
+    }
+}
+
 /// Replaces the messages before `tail`, except system messages, with a summary or with nothing.
 pub(in crate::format) fn splice(
     transcript: &Transcript<'_>,

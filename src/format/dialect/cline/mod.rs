@@ -82,9 +82,7 @@ impl Dialect for Cline {
         tail: usize,
         summary: Option<Summary<'_>>,
     ) -> Option<Splice> {
-        let changes = compaction::splice(transcript, conversation, tail, summary)?;
-        let begins = None;
-        Some(Splice { changes, begins })
+        compaction::splice(transcript, conversation, tail, summary).map(Splice::from)
     }
 
     fn unsent(&self, transcript: &Transcript<'_>, show: &mut unsent::Show<'_>) {

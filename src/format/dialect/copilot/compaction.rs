@@ -33,10 +33,7 @@ pub(super) fn splice(
     let last = conversation.lines(old.last()?).last().copied()?;
     let first = kept.first().map(|message| conversation.first_line(message));
     match (summary, &conversation.id) {
-        (None, _) => Some(Splice {
-            changes: without_old(transcript, conversation, kept),
-            begins: None,
-        }),
+        (None, _) => Some(without_old(transcript, conversation, kept).into()),
         (Some(summary), ConversationId::Main) => {
             Some(with_summary(transcript, first, last, summary))
         }

@@ -101,9 +101,7 @@ impl Dialect for Gemini {
         tail: usize,
         summary: Option<Summary<'_>>,
     ) -> Option<Splice> {
-        let changes = compaction::splice(transcript, tail, summary)?;
-        let begins = None;
-        Some(Splice { changes, begins })
+        compaction::splice(transcript, tail, summary).map(Splice::from)
     }
 
     fn without(

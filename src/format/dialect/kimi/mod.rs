@@ -84,9 +84,7 @@ impl Dialect for Kimi {
         tail: usize,
         summary: Option<Summary<'_>>,
     ) -> Option<Splice> {
-        let changes = compaction::splice(transcript, conversation, tail, summary)?;
-        let begins = None;
-        Some(Splice { changes, begins })
+        compaction::splice(transcript, conversation, tail, summary).map(Splice::from)
     }
 
     fn without(

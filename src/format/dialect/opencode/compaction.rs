@@ -41,11 +41,7 @@ pub(super) fn splice(
                 || is_question(transcript, *line)
         };
         let removed = (0..links.len() as u32).filter(leaves).collect();
-        let changes = without(transcript, removed, None);
-        return Some(Splice {
-            changes,
-            begins: None,
-        });
+        return Some(without(transcript, removed, None).into());
     };
     let place = place.unwrap_or(transcript.after_messages());
     // Of two compactions, the later one counts.

@@ -48,10 +48,7 @@ pub(super) fn splice(
         let kept_lines: IdSet<u32> = kept_lines.iter().copied().collect();
         let is_removed = |line: &u32| tree.link(*line).role.is_some() && !kept_lines.contains(line);
         let dropped: BTreeSet<u32> = path.iter().copied().filter(is_removed).collect();
-        return Some(Splice {
-            changes: history::without(&tree, &path, dropped),
-            begins: None,
-        });
+        return Some(history::without(&tree, &path, dropped).into());
     };
     let time = window
         .iter()
