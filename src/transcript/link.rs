@@ -104,6 +104,21 @@ impl Link {
         }
     }
 
+    /// Whether the line holds messages, or changes those before it; for agents that attach nothing.
+    pub fn concerns_messages(&self) -> bool {
+        match self.kind {
+            LinkKind::Node | LinkKind::Compaction(_) | LinkKind::GoBack => true,
+            LinkKind::Other
+            | LinkKind::Attachment
+            | LinkKind::Pointer
+            | LinkKind::ChosenPointer
+            | LinkKind::Title
+            | LinkKind::Request
+            | LinkKind::Folder
+            | LinkKind::Count => false,
+        }
+    }
+
     /// Whether the line is a compaction that its agent recognises.
     pub fn is_boundary(&self) -> bool {
         match self.kind {

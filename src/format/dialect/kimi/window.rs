@@ -59,7 +59,7 @@ impl Window {
         let records = || links.clone().filter(|(line, _)| transcript.is_there(*line));
         // A file belongs to one agent, which ignores records of others.
         let own = records()
-            .find(|(_, link)| is_message(link))
+            .find(|(_, link)| link.concerns_messages())
             .map(|(_, link)| link.is_sidechain);
         let mut fold = Fold::new(transcript, compactions);
         for (line, link) in records() {
@@ -68,7 +68,7 @@ impl Window {
             }
             match chain.has(line) {
                 true => fold.record(line, link),
-                false if is_message(link) => drop(fold.window.dead.insert(line)),
+                false if link.concerns_messages() => drop(fold.window.dead.insert(line)),
                 false => {}
             }
         }
@@ -86,21 +86,6 @@ impl Window {
 /// Whether the agent's programming language treats a character as white space.
 fn is_blank(c: char) -> bool {
     c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
-}
-
-/// Whether a record belongs to a message or changes messages.
-fn is_message(link: &Link) -> bool {
-    match link.kind {
-        LinkKind::Node | LinkKind::Compaction(_) | LinkKind::GoBack => true,
-        LinkKind::Other
-        | LinkKind::Attachment
-        | LinkKind::Pointer
-        | LinkKind::ChosenPointer
-        | LinkKind::Title
-        | LinkKind::Request
-        | LinkKind::Folder
-        | LinkKind::Count => false,
-    }
 }
 
 /// The open step.

@@ -5,7 +5,7 @@
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::Value;
-use crate::transcript::{Link, LinkKind, Spared, Transcript};
+use crate::transcript::{Link, Spared, Transcript};
 
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
@@ -30,7 +30,7 @@ impl<'t, 'a> Chain<'t, 'a> {
             leaf: None,
         };
         for (line, link) in (0u32..).zip(transcript.links()) {
-            if link.id.is_empty() || !is_record(link) {
+            if link.id.is_empty() || !link.concerns_messages() {
                 continue;
             }
             let first = *chain
@@ -61,7 +61,7 @@ impl<'t, 'a> Chain<'t, 'a> {
 
     /// The first line with the same id; [`NONE`] if this line is not a record.
     pub(super) fn first_of(&self, line: u32) -> u32 {
-        match is_record(self.link(line)) {
+        match self.link(line).concerns_messages() {
             true => self.named(self.id_of(line)).unwrap_or(NONE),
             false => NONE,
         }
@@ -111,7 +111,8 @@ impl<'t, 'a> Chain<'t, 'a> {
         };
         let links = (0u32..).zip(self.transcript.links());
         let begins = links.filter(|(line, link)| {
-            is_record(link) && !link.id.is_empty() && link.parent.is_empty() && *line != root
+            let is_root = !link.id.is_empty() && link.parent.is_empty();
+            link.concerns_messages() && is_root && *line != root
         });
         let mut others = begins.map(|(line, _)| line).filter(|line| {
             let session = session_of(*line);
@@ -128,20 +129,5 @@ impl<'t, 'a> Chain<'t, 'a> {
             .unwrap_or_default();
         path.reverse();
         path
-    }
-}
-
-/// Whether a line is a record of the chain.
-fn is_record(link: &Link) -> bool {
-    match link.kind {
-        LinkKind::Node | LinkKind::Compaction(_) | LinkKind::GoBack => true,
-        LinkKind::Other
-        | LinkKind::Attachment
-        | LinkKind::Pointer
-        | LinkKind::ChosenPointer
-        | LinkKind::Title
-        | LinkKind::Request
-        | LinkKind::Folder
-        | LinkKind::Count => false,
     }
 }
