@@ -193,30 +193,21 @@ impl Reader<'_, '_> {
     fn result(&self, block: &Block, of: Option<usize>) -> (End, String) {
         let text = block_text(self.transcript, block);
         let header = decoded(self.transcript.header(block));
-        let in_cell = of.and_then(|of| match &self.events[of].what {
-            EventKind::Call { tool, call } if tool == CELL_TOOL && !call.commands.is_empty() => {
-                Some(call.commands.len())
-            }
-            EventKind::Call { .. }
-            | EventKind::User
-            | EventKind::Agent
-            | EventKind::Notice
-            | EventKind::Result { .. } => None,
-        });
-        let end = match in_cell {
-            None => end(&header, &text, block.outcome),
-            Some(1) => end_in_cell(&text).unwrap_or(End::Fine),
-            // The result does not say which of them ended this way.
-            Some(_) => End::Fine,
-        };
         let call = of.and_then(|of| match &self.events[of].what {
-            EventKind::Call { call, .. } => Some(call),
+            EventKind::Call { tool, call } => Some((tool, call)),
             EventKind::User | EventKind::Agent | EventKind::Notice | EventKind::Result { .. } => {
                 None
             }
         });
-        let reads = call.is_some_and(|call| call.reads);
-        let numbers = call.is_some_and(|call| call.commands.iter().any(|c| numbers_lines(c)));
+        let cell = call.filter(|(tool, _)| *tool == CELL_TOOL);
+        let end = match cell.map(|(_, call)| call.commands.len()) {
+            None | Some(0) => end(&header, &text, block.outcome),
+            Some(1) => end_in_cell(&text).unwrap_or(End::Fine),
+            // The result does not say which of them ended this way.
+            Some(_) => End::Fine,
+        };
+        let reads = call.is_some_and(|(_, call)| call.reads);
+        let numbers = call.is_some_and(|(_, call)| call.commands.iter().any(|c| numbers_lines(c)));
         let text: Cow<'_, str> = match printed(&text) {
             Some(printed) => printed.into(),
             None if reads => undotted(&unnumbered(&text)).into(),

@@ -34,10 +34,8 @@ pub(super) struct State<'i> {
     files: BTreeMap<&'i str, FileWork>,
     /// The commands, in their order.
     commands: Vec<Command<'i>>,
-    /// How each command last ended; `None` if it has no result.
-    ends: BTreeMap<&'i str, (usize, Option<End>)>,
-    /// Whether the result of each is that of a cell that does not state how the command ended.
-    vague: BTreeMap<&'i str, (usize, Vague)>,
+    /// How each command last ended.
+    ends: BTreeMap<&'i str, (usize, CommandEnd)>,
     /// The statements of earlier summaries.
     carried: BTreeSet<(Section, String)>,
 }
@@ -58,6 +56,15 @@ struct FileWork {
 enum Vague {
     Yes,
     No,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy)]
+struct CommandEnd {
+    /// `None` if it has no result.
+    end: Option<End>,
+    /// Whether its result is that of a cell that does not state how the command ended.
+    vague: Vague,
 }
 
 #[derive(Debug)]
@@ -85,7 +92,6 @@ impl<'i> State<'i> {
             files: BTreeMap::new(),
             commands: Vec::new(),
             ends: BTreeMap::new(),
-            vague: BTreeMap::new(),
             carried: BTreeSet::new(),
         };
         for (number, event) in index.events[..cut].iter().enumerate() {
@@ -114,8 +120,8 @@ impl<'i> State<'i> {
                 false => Vague::No,
             };
             for text in call.commands.iter().chain(&call.own_words) {
+                let end = CommandEnd { end, vague };
                 state.ends.insert(text.trim(), (number, end));
-                state.vague.insert(text.trim(), (number, vague));
             }
             for text in &call.commands {
                 state.commands.push(Command {
@@ -282,10 +288,10 @@ impl<'i> State<'i> {
         if row.label.ends_with(" not described") || row.label.contains(" in ") {
             return Verdict::Unsaid;
         }
-        let Some((_, end)) = last_of(row, &self.ends) else {
+        let Some((_, CommandEnd { end, vague })) = last_of(row, &self.ends) else {
             return Verdict::Unheard;
         };
-        if let Some((_, Vague::Yes)) = last_of(row, &self.vague) {
+        if vague == Vague::Yes {
             return Verdict::Unsaid;
         }
         // The name of a running command is not part of its state.
