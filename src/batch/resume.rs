@@ -5,11 +5,13 @@
 //! output; and everything else that a result depends on is part of the [`Work`]. An input that cannot be checked is processed
 //! again. Decides nothing about content.
 
+mod noting;
 mod reports;
+mod same;
 mod work;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -17,15 +19,14 @@ use std::time::Duration;
 
 use super::target::{RunStore, resolve_link};
 use super::{Options, Source, Target, Targets};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 use crate::outcome::{Figures, Outcome, Spent, Status, path_text};
 use crate::policy::{Effective, Names};
 use crate::store::finished::{
-    ConcurrentNotes, Elsewhere, Ended, Finished, FinishedWork, Line, Note, NoteHeader, Noted, Work,
-    names_key,
+    ConcurrentNotes, Elsewhere, Ended, FinishedWork, Line, Note, NoteHeader, Noted, Work, names_key,
 };
 use crate::store::manifest::RecordedOutputs;
-use crate::store::{self, FileIdentity, Missing};
+use crate::store::{FileIdentity, Missing};
 
 pub use reports::ReportNotes;
 use work::{Use, use_of, work};
@@ -333,208 +334,6 @@ impl<'r> Earlier<'r> {
             }
         }
         Some(TakenOver::Outcome(Box::new(outcome)))
-    }
-
-    /// Whether an input that is replaced in place still holds what the interrupted run wrote, or what was found to need no change.
-    fn is_in_place_as_it_was(
-        &self,
-        target: &Target,
-        glance: &NoteHeader<'_>,
-        ended: Ended,
-    ) -> bool {
-        let (seen, hash) = match (glance.figures.status, ended) {
-            // Its agent may have continued it at the very moment at which it was written.
-            (Status::Compacted, Ended::Interrupted) => {
-                let seen = glance.output_seen.map(|seen| FileIdentity {
-                    touched: None,
-                    ..seen
-                });
-                (seen, &glance.hash_after)
-            }
-            // This was the work of another run, which has reported it.
-            (Status::Compacted, Ended::Whole) => return false,
-            _ => (Some(glance.input_seen), &glance.hash_before),
-        };
-        self.is_still(target, seen, hash.as_deref()).is_some()
-    }
-
-    fn is_output_as_it_was(
-        &self,
-        target: &Target,
-        path: &Path,
-        kept: &RunStore,
-        note: &Note,
-        glance: &NoteHeader<'_>,
-        recorded: Option<&RecordedOutputs>,
-    ) -> bool {
-        let is_as_it_was = || {
-            let output = glance.output.as_deref()?;
-            let (before, after) = (
-                glance.hash_before.as_deref()?,
-                glance.hash_after.as_deref()?,
-            );
-            let is_named = kept.store.name_of(path).is_ok_and(|name| name == output);
-            let is_recorded = || recorded.is_none_or(|all| all.has(output, (after, before)));
-            (is_named && is_recorded()).then_some(())?;
-            // The output is checked first: checking one that was removed costs nothing.
-            let spot = target.spot(path, Missing::Refuse).ok()?;
-            let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
-            if !note.is_untouched_output(noted, now) {
-                self.has_stayed(noted, now, || spot.read_seen(), Some(after))?;
-            }
-            self.is_still(target, Some(glance.input_seen), Some(before))
-        };
-        is_as_it_was().is_some()
-    }
-
-    /// Whether the store still has, unchanged, what the output needs.
-    fn has_contents(&self, kept: &RunStore, note: &Note, glance: &NoteHeader<'_>) -> bool {
-        let (store, most) = (&kept.store, glance.input_seen.bytes);
-        glance.contents.iter().all(|(name, noted)| {
-            store.content_seen(name).is_some_and(|now| {
-                note.is_untouched_output(*noted, now)
-                    || self.options.trust == Trust::Time && noted.is_still(now)
-                    || store.is_whole(name, now, most)
-            })
-        })
-    }
-
-    /// Whether the input is still as noted: without a hash, as far as its metadata tells.
-    fn is_still(
-        &self,
-        target: &Target,
-        noted: Option<FileIdentity>,
-        hash: Option<&str>,
-    ) -> Option<()> {
-        let (path, noted) = (target.input_path(), noted?);
-        if let Some(look) = target.look {
-            // The input may have waited for a long time: unless its bytes are read, it is examined again.
-            let now = match noted.is_untouched(look.seen) && !look.is_fresh() {
-                true => FileIdentity::of_input(path, &fs::metadata(path).ok()?),
-                false => look.seen,
-            };
-            return match noted.is_untouched(now) {
-                true => Some(()),
-                false => self.has_stayed(noted, now, || store::open_met(path), hash),
-            };
-        }
-        if self.options.trust == Trust::Time
-            && noted.is_still(FileIdentity::of(&fs::metadata(path).ok()?))
-        {
-            return Some(());
-        }
-        let (file, now) = target.open_input().ok()?;
-        let now = FileIdentity::of_input(path, &now);
-        match noted.is_untouched(now) {
-            true => Some(()),
-            false => self.has_stayed(noted, now, || Ok(file), hash),
-        }
-    }
-
-    /// Whether a file is still as noted: by its metadata, if that is trusted, or else by its bytes.
-    fn has_stayed(
-        &self,
-        noted: FileIdentity,
-        now: FileIdentity,
-        open: impl FnOnce() -> Result<File>,
-        hash: Option<&str>,
-    ) -> Option<()> {
-        if self.options.trust == Trust::Time && noted.is_still(now) {
-            return Some(());
-        }
-        let hash = hash?;
-        (noted.bytes == now.bytes).then_some(())?;
-        let has_hash = store::has_hash(&mut open().ok()?, noted.bytes, hash).ok()?;
-        has_hash.then_some(())
-    }
-
-    /// Notes a finished input for the next run; returns where its outcome is then.
-    pub(super) fn note(
-        &self,
-        target: &Target,
-        outcome: &Outcome,
-        left: ResumeNote,
-    ) -> Option<Elsewhere> {
-        self.try_note(target, outcome, left)
-            .unwrap_or_else(|error| {
-                let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-                fault.get_or_insert(error.hint("the next run processes this input again"));
-                None
-            })
-    }
-
-    fn try_note(
-        &self,
-        target: &Target,
-        outcome: &Outcome,
-        left: ResumeNote,
-    ) -> Result<Option<Elsewhere>> {
-        let (Some(work), Some(kept), Some(seen)) = (&self.work, &target.store, left.seen) else {
-            return Ok(None);
-        };
-        // No store is made for the sake of a note: a run that changes nothing leaves nothing.
-        if !Figures::of(outcome).is_final() || outcome.output.is_none() && !kept.store.exists()? {
-            return Ok(None);
-        }
-        let Some(input) = self.name(target, kept) else {
-            return Ok(None);
-        };
-        let output = target.output().filter(|_| outcome.output.is_some());
-        let output_seen = match &output {
-            Some(path) => {
-                let seen = fs::metadata(path);
-                let seen = seen.map_err(|e| Error::io(path, "look at the output", e))?;
-                Some(match self.options.hooks.post {
-                    None => FileIdentity::of_output(path, &seen),
-                    // A hook may have written there.
-                    Some(_) => FileIdentity::of(&seen),
-                })
-            }
-            None => None,
-        };
-        let content = |name: String| {
-            let seen = kept.store.content_to_note(&name)?;
-            Some((name, seen))
-        };
-        // Contents that are already gone will not be there for the next run either.
-        let contents: Option<Vec<_>> = left.contents.into_iter().map(content).collect();
-        let Some(contents) = contents else {
-            return Ok(None);
-        };
-        let place = kept.store.note_finished(
-            work,
-            &Finished {
-                input,
-                input_seen: seen,
-                output: output
-                    .as_deref()
-                    .map(|path| kept.store.name_of(path))
-                    .transpose()?,
-                output_seen,
-                contents,
-                outcome: outcome.clone(),
-            },
-        )?;
-        Ok(Some(place))
-    }
-
-    /// Called at the end of the run. Returns the errors.
-    pub(super) fn end(&self, targets: &Targets) -> Vec<Error> {
-        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut faults: Vec<Error> = fault.take().into_iter().collect();
-        let Some(work) = &self.work else {
-            return faults;
-        };
-        for (root, kept) in targets.stores() {
-            let none = FinishedWork::default();
-            let known = self.by_store.get(&root).map(|known| &known.finished);
-            if let Some((server, _)) = &self.options.server {
-                server.settle(&kept.store);
-            }
-            let ended = kept.store.end_finished(work, known.unwrap_or(&none));
-            faults.extend(ended.err());
-        }
-        faults
     }
 
     /// What is noted about the reports of this command.
