@@ -269,21 +269,21 @@ impl File {
     /// The content after all operations, if the conversation shows it: whole, or the part that was read last. Unknown if deriving
     /// it exceeds what is left of `effort`.
     ///
-    /// `touches` are the possible changes in the conversation, in order.
+    /// `changes` are the possible changes in the conversation, in order.
     pub fn known(
         &self,
         transcript: &Transcript<'_>,
-        touches: &[PossibleChange],
+        changes: &[PossibleChange],
         effort: &WorkBudget,
     ) -> Option<Known> {
         let mut known: Option<Known> = None;
-        let mut touches = touches.iter().peekable();
+        let mut changes = changes.iter().peekable();
         // The message with the last change.
         let mut changed = None;
         for operation in &self.operations {
-            // Apply the touches of the enclosing command first: it may write the file and then show it.
-            while let Some(touch) = touches.next_if(|touch| touch.at <= operation.call.into()) {
-                known = self.after(transcript, touch, known);
+            // Apply the changes of the enclosing command first: it may write the file and then show it.
+            while let Some(change) = changes.next_if(|change| change.at <= operation.call.into()) {
+                known = self.after(transcript, change, known);
             }
             known = match (operation.what, operation.done) {
                 (FileAction::Search, _) => known,
@@ -326,8 +326,8 @@ impl File {
                 changed = Some(operation.call.message);
             }
         }
-        for touch in touches {
-            known = self.after(transcript, touch, known);
+        for change in changes {
+            known = self.after(transcript, change, known);
         }
         known
     }
@@ -336,10 +336,10 @@ impl File {
     fn after(
         &self,
         transcript: &Transcript<'_>,
-        touch: &PossibleChange,
+        change: &PossibleChange,
         known: Option<Known>,
     ) -> Option<Known> {
-        known.filter(|known| !touch.may_change(transcript, &self.path, &known.content.text))
+        known.filter(|known| !change.may_change(transcript, &self.path, &known.content.text))
     }
 
     /// The content from `File::known`, without its source.

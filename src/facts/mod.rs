@@ -86,7 +86,7 @@ pub use path::{folder, is_relative, spelled};
 pub use path_scope::UnmatchedOperation;
 pub use pictures::{Picture, describes_pictures, picture, queued_pictures};
 pub use placeholders::Placeholders;
-pub use possible_changes::{PossibleChange, touches};
+pub use possible_changes::{PossibleChange, possible_changes};
 pub use queued::{queued, queued_on};
 pub use reads::{Read, Shown, reads};
 pub use shell::output;

@@ -107,7 +107,7 @@ static REFORMATTED: LazyLock<Phrases<2>> =
 static UNDONE: LazyLock<Phrases<1>> = LazyLock::new(|| Phrases::new(["\"undo_completed\""]));
 
 /// Everything that may have changed files, in conversation order, except the operations in `acts`.
-pub fn touches(
+pub fn possible_changes(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     acts: &Activity,
@@ -117,34 +117,34 @@ pub fn touches(
         let paths = operated.entry(operation.call.block).or_default();
         paths.push(&operation.written);
     }
-    let mut touches: Vec<PossibleChange> = Vec::new();
+    let mut changes: Vec<PossibleChange> = Vec::new();
     for call in &acts.calls {
-        of_call(transcript, call, &operated, &mut touches);
+        of_call(transcript, call, &operated, &mut changes);
     }
     for call in &abandoned::calls(transcript, conversation) {
-        of_call(transcript, call, &Operated::default(), &mut touches);
+        of_call(transcript, call, &Operated::default(), &mut changes);
     }
-    of_cells(transcript, &acts.calls, &mut touches);
-    running::of_commands(transcript, conversation, &acts.calls, &mut touches);
-    running::of_agents(transcript, conversation, &acts.calls, &mut touches);
-    of_words(transcript, conversation, &mut touches);
-    of_notes(transcript, conversation, &mut touches);
-    of_the_users_commands(transcript, conversation, &mut touches);
-    touches.sort_by_key(|touch| touch.at);
-    touches
+    of_cells(transcript, &acts.calls, &mut changes);
+    running::of_commands(transcript, conversation, &acts.calls, &mut changes);
+    running::of_agents(transcript, conversation, &acts.calls, &mut changes);
+    of_words(transcript, conversation, &mut changes);
+    of_notes(transcript, conversation, &mut changes);
+    of_the_users_commands(transcript, conversation, &mut changes);
+    changes.sort_by_key(|change| change.at);
+    changes
 }
 
 fn of_call(
     transcript: &Transcript<'_>,
     call: &Exchange,
     operated: &Operated<'_>,
-    touches: &mut Vec<PossibleChange>,
+    changes: &mut Vec<PossibleChange>,
 ) {
     if never_ran(transcript, call) {
         return;
     }
     let mut push = |what: What| {
-        touches.push(PossibleChange {
+        changes.push(PossibleChange {
             at: call.call.into(),
             what,
         })
@@ -229,7 +229,7 @@ fn of_shell(
 fn of_words(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    touches: &mut Vec<PossibleChange>,
+    changes: &mut Vec<PossibleChange>,
 ) {
     for (number, message) in (0..).zip(&conversation.messages) {
         if message.role != Role::User {
@@ -244,13 +244,13 @@ fn of_words(
             };
             let raw = transcript.bytes(said.line, said.value);
             if CHANGED.are_in(raw) {
-                touches.push(PossibleChange {
+                changes.push(PossibleChange {
                     at,
                     what: What::Named(vec![*block]),
                 });
             }
             if message.typed == Typed::Yes && said.kind == BlockKind::Text && said.is_words() {
-                touches.push(PossibleChange {
+                changes.push(PossibleChange {
                     at,
                     what: What::Said(*block),
                 });
@@ -263,7 +263,7 @@ fn of_words(
 fn of_notes(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    touches: &mut Vec<PossibleChange>,
+    changes: &mut Vec<PossibleChange>,
 ) {
     for (line, kind) in (0..).zip(transcript.lines().iter().map(|line| line.kind)) {
         if kind == LineKind::Message {
@@ -279,7 +279,7 @@ fn of_notes(
         };
         let messages = &conversation.messages;
         let after = messages.partition_point(|message| conversation.first_line(message) < line);
-        touches.push(PossibleChange {
+        changes.push(PossibleChange {
             at: TellingLocation {
                 message: after.saturating_sub(1) as u32,
                 line,
@@ -302,11 +302,11 @@ fn typed_into(transcript: &Transcript<'_>, call: &Exchange) -> Option<What> {
 }
 
 /// What the calls in cells may have changed that could not be read.
-fn of_cells(transcript: &Transcript<'_>, calls: &[Exchange], touches: &mut Vec<PossibleChange>) {
+fn of_cells(transcript: &Transcript<'_>, calls: &[Exchange], changes: &mut Vec<PossibleChange>) {
     for of_a_block in calls.chunk_by(|a, b| a.call.block == b.call.block) {
         let call = of_a_block[0].call;
         if has_unread(transcript, transcript.block(call.block)) {
-            touches.push(PossibleChange {
+            changes.push(PossibleChange {
                 at: call.into(),
                 what: What::Anything,
             });
@@ -326,11 +326,11 @@ fn effects_of(command: &str) -> Option<What> {
 fn of_the_users_commands(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    touches: &mut Vec<PossibleChange>,
+    changes: &mut Vec<PossibleChange>,
 ) {
     for ran in user_commands(transcript, conversation) {
         let what = effects_of(&ran.command);
-        touches.extend(what.map(|what| PossibleChange { at: ran.at, what }));
+        changes.extend(what.map(|what| PossibleChange { at: ran.at, what }));
     }
 }
 

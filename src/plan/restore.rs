@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 
 use crate::facts::{
     self, Activity, Content, Done, FactLocation, File, FileAction, Known, Operation, Placeholders,
-    PossibleChange, WorkBudget, touches, with_attached,
+    PossibleChange, WorkBudget, possible_changes, with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::redact::is_secret_file;
@@ -66,7 +66,7 @@ pub struct Recents<'t> {
     /// The operations on each file, and its content once requested.
     files: Vec<(File, OnceCell<Recent>)>,
     /// Other operations that may have changed files.
-    touches: Vec<PossibleChange>,
+    changes: Vec<PossibleChange>,
     /// The work budget left for determining contents.
     effort: WorkBudget,
 }
@@ -90,7 +90,7 @@ pub fn recent<'t>(
     Recents {
         transcript,
         placeholders,
-        touches: touches(transcript, conversation, acts),
+        changes: possible_changes(transcript, conversation, acts),
         files: read
             .into_iter()
             .map(|(_, file)| (file, OnceCell::new()))
@@ -195,12 +195,12 @@ impl Recents<'_> {
 
     /// What is known of a file, given these possible changes. A read whose result was replaced may have shown another content than
     /// was known before it.
-    fn known(&self, file: &File, touches: &[PossibleChange]) -> Option<Known> {
+    fn known(&self, file: &File, changes: &[PossibleChange]) -> Option<Known> {
         let mut operations = file.operations.clone();
         for read in operations.iter_mut().filter(|o| self.is_replaced(o)) {
             read.done = Done::Unclear;
         }
-        self.known_by(file, operations, touches)
+        self.known_by(file, operations, changes)
     }
 
     /// The same, by these operations alone.
@@ -208,10 +208,10 @@ impl Recents<'_> {
         &self,
         file: &File,
         operations: Vec<Operation>,
-        touches: &[PossibleChange],
+        changes: &[PossibleChange],
     ) -> Option<Known> {
         let path = file.path.clone();
-        File { path, operations }.known(self.transcript, touches, &self.effort)
+        File { path, operations }.known(self.transcript, changes, &self.effort)
     }
 
     /// Whether an operation is a read whose result compaction has replaced.
@@ -231,7 +231,7 @@ impl Recents<'_> {
         let known = match is_secret_file(&file.path) {
             // Never restored, whatever the transcript has of it.
             true => None,
-            false => self.known(file, &self.touches),
+            false => self.known(file, &self.changes),
         };
         let shown_by = known.as_ref().and_then(|known| known.shown_by);
         Recent {

@@ -29,7 +29,7 @@ pub(super) fn of_commands(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     calls: &[Exchange],
-    touches: &mut Vec<PossibleChange>,
+    changes: &mut Vec<PossibleChange>,
 ) {
     for call in calls {
         if call.kind != ToolKind::Shell
@@ -54,7 +54,7 @@ pub(super) fn of_commands(
         });
         let end = is_open.then(|| end_of(conversation)).flatten();
         let places = call.looks.iter().map(|look| look.at).chain(end);
-        touches.extend(places.map(|at| PossibleChange {
+        changes.extend(places.map(|at| PossibleChange {
             at,
             what: what.clone(),
         }));
@@ -67,7 +67,7 @@ pub(super) fn of_agents(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     calls: &[Exchange],
-    touches: &mut Vec<PossibleChange>,
+    changes: &mut Vec<PossibleChange>,
 ) {
     let mut begun: Option<TellingLocation> = None;
     let mut heard: Vec<TellingLocation> = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn of_agents(
             // One that is waited for has ended with its result.
             match goes_on(transcript, call, &tool) {
                 true => begun = Some(place),
-                false => touches.push(anything(place)),
+                false => changes.push(anything(place)),
             }
         } else if begun.is_some() && FOLLOWING.contains(&&*tool) {
             heard.push(place);
@@ -105,7 +105,7 @@ pub(super) fn of_agents(
     if begun.is_some_and(|last| !heard.iter().any(|at| *at > last)) {
         heard.extend(end_of(conversation));
     }
-    touches.extend(heard.into_iter().map(anything));
+    changes.extend(heard.into_iter().map(anything));
 }
 
 /// Whether a text is a message of another agent, or a notice of one, whoever began it, as Codex writes them. A notice of a task may be

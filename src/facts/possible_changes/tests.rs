@@ -64,9 +64,9 @@ fn a_path_of_windows_is_one_name_after_the_other() {
         let transcript = anthropic(&[("Read", read, shown), call]);
         let conversation = &transcript.conversations[0];
         let acts = Activity::of(&transcript, conversation, &Tools::default());
-        let touches = touches(&transcript, conversation, &acts);
+        let changes = possible_changes(&transcript, conversation, &acts);
         acts.files[0]
-            .known(&transcript, &touches, &WorkBudget::default())
+            .known(&transcript, &changes, &WorkBudget::default())
             .is_some()
     };
     assert!(after("cargo test"));
@@ -87,8 +87,8 @@ fn known_after(calls: &[(&str, &str, ResultText<'_>)]) -> Option<String> {
     let conversation = &transcript.conversations[0];
     let acts = Activity::of(&transcript, conversation, &Tools::default());
     let file = acts.files.iter().find(|file| file.path == "/w/src/a.rs");
-    let touches = touches(&transcript, conversation, &acts);
-    let known = file?.known(&transcript, &touches, &WorkBudget::default());
+    let changes = possible_changes(&transcript, conversation, &acts);
+    let known = file?.known(&transcript, &changes, &WorkBudget::default());
     known.map(|known| known.content.text)
 }
 
@@ -176,8 +176,8 @@ fn is_known(transcript: &Transcript<'_>) -> bool {
     let conversation = &transcript.conversations[0];
     let acts = Activity::of(transcript, conversation, &Tools::default());
     let file = acts.files.iter().find(|file| file.path == "/w/src/a.rs");
-    let touches = touches(transcript, conversation, &acts);
-    let known = file.and_then(|file| file.known(transcript, &touches, &WorkBudget::default()));
+    let changes = possible_changes(transcript, conversation, &acts);
+    let known = file.and_then(|file| file.known(transcript, &changes, &WorkBudget::default()));
     known.is_some()
 }
 
