@@ -299,30 +299,30 @@ impl<'r> Earlier<'r> {
         wanted: Wanted,
         recorded: Option<&RecordedOutputs>,
     ) -> Option<TakenOver> {
-        let glance = note.glance().filter(|glance| *glance.input == *name)?;
+        let header = note.header().filter(|header| *header.input == *name)?;
         let output = target.output();
-        let said = self.output_text(output.as_deref(), glance.figures.status);
-        let is_said = is_said(&glance, target.input_path(), said.as_deref());
+        let said = self.output_text(output.as_deref(), header.figures.status);
+        let is_said = is_said(&header, target.input_path(), said.as_deref());
         // If texts name the store's absolute path, another path may mean another store.
-        let is_same = (is_said || self.names == Names::Relative) && glance.figures.is_final();
+        let is_same = (is_said || self.names == Names::Relative) && header.figures.is_final();
         let is_as_it_was = is_same
             && match self.options.destination.is_in_place() {
-                true => self.is_in_place_as_it_was(target, &glance, note.ended),
+                true => self.is_in_place_as_it_was(target, &header, note.ended),
                 false => output.is_some_and(|path| {
-                    self.is_output_as_it_was(target, &path, kept, note, &glance, recorded)
+                    self.is_output_as_it_was(target, &path, kept, note, &header, recorded)
                 }),
             }
-            && self.has_contents(kept, note, &glance);
+            && self.has_contents(kept, note, &header);
         is_as_it_was.then_some(())?;
-        let is_paid = glance.figures.spent.is_some() && note.ended == Ended::Whole;
+        let is_paid = header.figures.spent.is_some() && note.ended == Ended::Whole;
         if wanted == Wanted::Figures
             && is_said
             && !is_paid
-            && let Some(place) = note.place_of(&glance)
+            && let Some(place) = note.place_of(&header)
         {
-            return Some(TakenOver::Noted(glance.figures, place));
+            return Some(TakenOver::Noted(header.figures, place));
         }
-        let mut outcome = glance.outcome()?;
+        let mut outcome = header.outcome()?;
         if !is_said {
             outcome = outcome.moved(path_text(target.input_path()), said);
         }
@@ -369,9 +369,9 @@ impl<'r> Earlier<'r> {
 }
 
 /// Whether the noted outcome names this input and this output in the same way as a report of this run.
-fn is_said(glance: &NoteHeader<'_>, input: &Path, output: Option<&str>) -> bool {
+fn is_said(header: &NoteHeader<'_>, input: &Path, output: Option<&str>) -> bool {
     let begin = Outcome::begin_of_json(&path_text(input), output);
-    begin.is_ok_and(|begin| glance.outcome.starts_with(&begin))
+    begin.is_ok_and(|begin| header.outcome.starts_with(&begin))
 }
 
 /// Whether a file was last written to less than `than` ago.

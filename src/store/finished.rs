@@ -356,8 +356,8 @@ impl Store {
                 continue;
             };
             let line = part.line(place).map_err(failed)?;
-            let glance = NoteHeader::of(&line);
-            if glance.is_some_and(|glance| self.path_of(&glance.input).exists()) {
+            let header = NoteHeader::of(&line);
+            if header.is_some_and(|header| self.path_of(&header.input).exists()) {
                 joined.append(&line)?;
             }
         }

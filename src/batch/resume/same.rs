@@ -19,21 +19,21 @@ impl Earlier<'_> {
     pub(super) fn is_in_place_as_it_was(
         &self,
         target: &Target,
-        glance: &NoteHeader<'_>,
+        header: &NoteHeader<'_>,
         ended: Ended,
     ) -> bool {
-        let (seen, hash) = match (glance.figures.status, ended) {
+        let (seen, hash) = match (header.figures.status, ended) {
             // Its agent may have continued it at the very moment at which it was written.
             (Status::Compacted, Ended::Interrupted) => {
-                let seen = glance.output_seen.map(|seen| FileIdentity {
+                let seen = header.output_seen.map(|seen| FileIdentity {
                     touched: None,
                     ..seen
                 });
-                (seen, &glance.hash_after)
+                (seen, &header.hash_after)
             }
             // This was the work of another run, which has reported it.
             (Status::Compacted, Ended::Whole) => return false,
-            _ => (Some(glance.input_seen), &glance.hash_before),
+            _ => (Some(header.input_seen), &header.hash_before),
         };
         self.is_still(target, seen, hash.as_deref()).is_some()
     }
@@ -44,25 +44,25 @@ impl Earlier<'_> {
         path: &Path,
         kept: &RunStore,
         note: &Note,
-        glance: &NoteHeader<'_>,
+        header: &NoteHeader<'_>,
         recorded: Option<&RecordedOutputs>,
     ) -> bool {
         let is_as_it_was = || {
-            let output = glance.output.as_deref()?;
+            let output = header.output.as_deref()?;
             let (before, after) = (
-                glance.hash_before.as_deref()?,
-                glance.hash_after.as_deref()?,
+                header.hash_before.as_deref()?,
+                header.hash_after.as_deref()?,
             );
             let is_named = kept.store.name_of(path).is_ok_and(|name| name == output);
             let is_recorded = || recorded.is_none_or(|all| all.has(output, (after, before)));
             (is_named && is_recorded()).then_some(())?;
             // The output is checked first: checking one that was removed costs nothing.
             let spot = target.spot(path, Missing::Refuse).ok()?;
-            let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
+            let (noted, now) = (header.output_seen?, spot.seen().ok()?);
             if !note.is_untouched_output(noted, now) {
                 self.has_stayed(noted, now, || spot.read_seen(), Some(after))?;
             }
-            self.is_still(target, Some(glance.input_seen), Some(before))
+            self.is_still(target, Some(header.input_seen), Some(before))
         };
         is_as_it_was().is_some()
     }
@@ -72,10 +72,10 @@ impl Earlier<'_> {
         &self,
         kept: &RunStore,
         note: &Note,
-        glance: &NoteHeader<'_>,
+        header: &NoteHeader<'_>,
     ) -> bool {
-        let (store, most) = (&kept.store, glance.input_seen.bytes);
-        glance.contents.iter().all(|(name, noted)| {
+        let (store, most) = (&kept.store, header.input_seen.bytes);
+        header.contents.iter().all(|(name, noted)| {
             store.content_seen(name).is_some_and(|now| {
                 note.is_untouched_output(*noted, now)
                     || self.options.trust == Trust::Time && noted.is_still(now)

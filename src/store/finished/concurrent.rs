@@ -119,8 +119,8 @@ impl Notes {
             noted: None,
             place: None,
         };
-        let is_of = |glance: NoteHeader<'_>| *glance.input == *input;
-        note.glance().is_some_and(is_of).then_some(note)
+        let is_of = |header: NoteHeader<'_>| *header.input == *input;
+        note.header().is_some_and(is_of).then_some(note)
     }
 
     /// Reads the lines that were added; an incomplete line is read the next time.

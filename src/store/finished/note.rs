@@ -177,10 +177,10 @@ impl<'n> NoteHeader<'n> {
         }
         let parts = said.strip_prefix(HEAD)?.strip_suffix(END)?;
         let at = memmem::find(parts, OUTCOME)?;
-        let glance = serde_json::from_slice(&parts[..at]).ok()?;
+        let header = serde_json::from_slice(&parts[..at]).ok()?;
         Some(NoteHeader {
             outcome: &parts[at + OUTCOME.len()..],
-            ..glance
+            ..header
         })
     }
 
@@ -192,8 +192,8 @@ impl<'n> NoteHeader<'n> {
 }
 
 impl Note {
-    /// Its contents; `None` if they cannot be read.
-    pub fn glance(&self) -> Option<NoteHeader<'_>> {
+    /// Its header; `None` if it cannot be read.
+    pub fn header(&self) -> Option<NoteHeader<'_>> {
         NoteHeader::of(&self.line)
     }
 
@@ -205,13 +205,13 @@ impl Note {
 
     /// The location of its outcome's JSON; `None` if the file is not known. Whether it is JSON is for the reader to check: anyone may
     /// have made a store.
-    pub fn place_of(&self, glance: &NoteHeader<'_>) -> Option<Elsewhere> {
+    pub fn place_of(&self, header: &NoteHeader<'_>) -> Option<Elsewhere> {
         let (file, offset) = self.place.as_ref()?;
-        let before = glance.outcome.as_ptr().addr() - self.line.as_ptr().addr();
+        let before = header.outcome.as_ptr().addr() - self.line.as_ptr().addr();
         Some(Elsewhere {
             file: Arc::clone(file),
             offset: offset + before as u64,
-            bytes: u32::try_from(glance.outcome.len()).ok()?,
+            bytes: u32::try_from(header.outcome.len()).ok()?,
         })
     }
 }

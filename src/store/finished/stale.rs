@@ -36,7 +36,7 @@ impl Store {
                     .map_err(failed)?
                     .is_some()
             {
-                may_count = NoteHeader::of(&line).is_some_and(|glance| self.may_count(&glance));
+                may_count = NoteHeader::of(&line).is_some_and(|header| self.may_count(&header));
             }
             if let (false, Some(name)) = (may_count, name.to_str()) {
                 stale.insert(format!("{FINISHED}/{name}"), bytes);

@@ -33,20 +33,20 @@ fn store(dir: &Path) -> Store {
 
 fn of(known: &FinishedWork, input: &str) -> Option<(Finished, Ended)> {
     let note = known.line(input)?.read()?;
-    let glance = note.glance()?;
-    let outcome = glance.outcome()?;
+    let header = note.header()?;
+    let outcome = header.outcome()?;
     // Its JSON is at the stated location.
-    let place = note.place_of(&glance)?;
+    let place = note.place_of(&header)?;
     let mut json = vec![0; place.bytes as usize];
     read_exact_at(&place.file.file, &mut json, place.offset).ok()?;
     assert_eq!(json, serde_json::to_vec(&outcome).ok()?);
     let text = |text: &JsonText<'_>| (**text).to_owned();
     let finished = Finished {
-        input: text(&glance.input),
-        input_seen: glance.input_seen,
-        output: glance.output.as_ref().map(text),
-        output_seen: glance.output_seen,
-        contents: glance
+        input: text(&header.input),
+        input_seen: header.input_seen,
+        output: header.output.as_ref().map(text),
+        output_seen: header.output_seen,
+        contents: header
             .contents
             .iter()
             .map(|(name, seen)| (text(name), *seen))
@@ -86,10 +86,10 @@ fn a_line_of_which_any_byte_is_another_one_counts_as_none() {
     noted.contents = vec![("archive/1".to_owned(), noted.input_seen)];
     noted.outcome.stored_after = Some(3);
     let line = noted.line().unwrap().bytes;
-    let glance = NoteHeader::of(&line).unwrap();
-    assert_eq!(*glance.input, *noted.input);
+    let header = NoteHeader::of(&line).unwrap();
+    assert_eq!(*header.input, *noted.input);
     assert_eq!(*note::named(&line).unwrap(), *noted.input);
-    assert_eq!(glance.outcome().unwrap(), noted.outcome);
+    assert_eq!(header.outcome().unwrap(), noted.outcome);
     for at in 0..line.len() {
         for bit in 0..8 {
             let mut damaged = line.clone();
