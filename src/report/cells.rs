@@ -82,9 +82,12 @@ pub(super) fn troubles(outcome: &Outcome) -> Vec<String> {
     }
 }
 
+/// A conversation, and the target that it misses.
+type Missed<'o> = (&'o ConversationOutcome, TargetOutcome);
+
 /// The targets that an input misses: one text for each reason, with the first conversation and the number of them.
 fn missed_targets(outcome: &Outcome) -> Vec<String> {
-    let mut groups: Vec<(Option<&str>, Vec<(&ConversationOutcome, TargetOutcome)>)> = Vec::new();
+    let mut groups: Vec<(Option<&str>, Vec<Missed<'_>>)> = Vec::new();
     for missed in outcome.missed_targets() {
         let why = missed.0.why_not_summarised();
         match groups.iter_mut().find(|(other, _)| *other == why) {
@@ -92,9 +95,9 @@ fn missed_targets(outcome: &Outcome) -> Vec<String> {
             None => groups.push((why, vec![missed])),
         }
     }
-    let text = |(why, group): (Option<&str>, Vec<_>)| {
+    let text = |(why, group): (Option<&str>, Vec<Missed<'_>>)| {
         let number = group.len() as u64;
-        let (conversation, target): (&ConversationOutcome, TargetOutcome) = *group.first()?;
+        let (conversation, target) = *group.first()?;
         let several = match number {
             0 | 1 => String::new(),
             _ => format!("{}, the first ", count(number, "conversation")),
