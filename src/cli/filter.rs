@@ -9,7 +9,7 @@ use clap::Args;
 use super::batched::BatchArgs;
 use super::config::{PolicyArgs, ResolvedPolicy};
 use super::limits::{INPUT, LimitArgs, jobs, threads};
-use super::messages::policy_ref;
+use super::messages::{no_store, policy_ref};
 use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
@@ -144,10 +144,7 @@ impl Filter {
 
     fn options(&self, context: &Context, policy: &Policy, file: Option<&Path>) -> Result<Options> {
         if policy.has(Layer::Offload) && self.store.is_none() {
-            let message = "the policy offloads outputs to a store, and a run that writes to standard output has none";
-            return Err(Error::new(ErrorKind::Usage, message).hint(
-                "name a store with --store DIR; skipping this step would change the result",
-            ));
+            return Err(no_store());
         }
         let batch = BatchArgs::default();
         let asked = self

@@ -9,10 +9,19 @@ use serde_json::json;
 
 use super::{Context, ErrorFormat, Fault, Voice};
 use crate::batch::Found;
+use crate::error::{Error, ErrorKind};
 use crate::outcome::{Entries, NoticeLevel, Notices, Warning, WarningKind, path_text};
 use crate::policy::Effective;
 use crate::report::{OverrideRef, PolicyRef};
 use crate::text::count;
+
+/// The error for a policy that needs a store where an output can have none.
+pub(super) fn no_store() -> Error {
+    let message =
+        "the policy offloads outputs to a store, and a run that writes to standard output has none";
+    Error::new(ErrorKind::Usage, message)
+        .hint("name a store with --store DIR; skipping this step would change the result")
+}
 
 /// The policy as named in a report.
 pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {

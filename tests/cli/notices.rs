@@ -46,6 +46,11 @@ fn an_offload_step_without_a_store_is_an_error_before_the_first_input() {
     for ran in [
         place.run(offload),
         place.run(&format!("{offload} --dry-run")),
+        // Standard input goes to standard output if nothing else is said.
+        place.pipe(
+            &offload.replace("in.jsonl", "-").replace(" -o -", ""),
+            large(),
+        ),
     ] {
         let ran = ran.exits(2);
         assert!(ran.out.is_empty());

@@ -14,7 +14,7 @@ use crate::batch::{
 };
 use crate::cli::config::ResolvedPolicy;
 use crate::cli::limits::threads;
-use crate::cli::messages::policy_ref;
+use crate::cli::messages::{no_store, policy_ref};
 use crate::cli::named::{LatestScope, surroundings};
 use crate::cli::next::OutputMode;
 use crate::cli::reports::{self, Planned};
@@ -77,6 +77,9 @@ impl Compact {
             Destination::Beside => options.effect == Effect::Write && has_stdin(&paths)?,
             Destination::File(_) | Destination::Folder(_) | Destination::InPlace => false,
         };
+        if effective.policy.has(Layer::Offload) && is_stream && self.store.is_none() {
+            return Err(no_store());
+        }
         if is_printed && is_stream {
             let message =
                 "cannot write both the transcript and the --json report to standard output";
@@ -145,13 +148,6 @@ impl Compact {
             (None, None) if self.in_place => Destination::InPlace,
             (None, None) => Destination::Beside,
         };
-        if policy.has(Layer::Offload) && destination == Destination::Stdout && self.store.is_none()
-        {
-            let message = "the policy offloads outputs to a store, and a run that writes to standard output has none";
-            return Err(Error::new(ErrorKind::Usage, message).hint(
-                "name a store with --store DIR; skipping this step would change the result",
-            ));
-        }
         let effect = if self.dry_run {
             Effect::DryRun
         } else {
