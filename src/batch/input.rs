@@ -45,10 +45,12 @@ impl Codec {
     /// How a file of this name is taken to be compressed.
     pub(super) fn of_name(path: &Path) -> Codec {
         let extension = path.extension().unwrap_or_default();
-        match () {
-            () if extension.eq_ignore_ascii_case("gz") => Codec::Gzip,
-            () if extension.eq_ignore_ascii_case("zst") => Codec::Zstd,
-            () => Codec::Plain,
+        if extension.eq_ignore_ascii_case("gz") {
+            Codec::Gzip
+        } else if extension.eq_ignore_ascii_case("zst") {
+            Codec::Zstd
+        } else {
+            Codec::Plain
         }
     }
 }

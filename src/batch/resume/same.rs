@@ -33,7 +33,14 @@ impl Earlier<'_> {
             }
             // This was the work of another run, which has reported it.
             (Status::Compacted, Ended::Whole) => return false,
-            _ => (Some(header.input_seen), &header.hash_before),
+            (
+                Status::Unchanged
+                | Status::Rejected
+                | Status::Failed
+                | Status::Unsupported
+                | Status::Skipped,
+                Ended::Whole | Ended::Interrupted,
+            ) => (Some(header.input_seen), &header.hash_before),
         };
         self.is_still(target, seen, hash.as_deref()).is_some()
     }
