@@ -67,7 +67,7 @@ impl Pipeline<'_> {
         }
         if !lines.is_empty() {
             apply(input.format, transcript, changes);
-            work.begin_again();
+            work.begin_masked();
             note(work, &lines, outcomes);
         }
         warnings

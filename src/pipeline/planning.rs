@@ -208,7 +208,8 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             let id = input.id_of(subject.current_conversation());
             originals.get(&id).copied()
         });
-        [noted, recorded]
+        let read = self.view.read.get(&subject.current_conversation().id);
+        [noted, recorded, read.copied()]
             .into_iter()
             .flatten()
             .fold(subject.before, u64::max)

@@ -136,6 +136,7 @@ impl Run<'_, '_, '_> {
             transcript: &work.transcript,
             source: work.source,
             before: &work.before,
+            read: &work.read,
             replaced: &work.replaced,
         };
         let context = view.context();

@@ -29,6 +29,8 @@ pub struct Work<'a, 's> {
     pub(super) numbers: BTreeMap<ConversationId, u32>,
     /// The live tokens of the conversations of the input.
     pub(super) before: BTreeMap<ConversationId, u64>,
+    /// The same before secrets were masked.
+    pub(super) read: BTreeMap<ConversationId, u64>,
     /// The number of the next scripted answer.
     pub(super) next_reply: usize,
     /// The results that were replaced, by their blocks in the input.
@@ -86,6 +88,7 @@ impl<'a, 's> Work<'a, 's> {
             source: SummarySource::Input,
             numbers: BTreeMap::new(),
             before: BTreeMap::new(),
+            read: BTreeMap::new(),
             next_reply: 0,
             replaced: IdSet::default(),
             positions: Vec::new(),
@@ -149,15 +152,16 @@ impl<'a, 's> Work<'a, 's> {
         let totals = self.totals();
         let ids = self.transcript.conversations.iter().map(|c| c.id.clone());
         self.before = ids.zip(totals).collect();
+        self.read.clone_from(&self.before);
         self.replaced.clear();
         self.first_blocks.clear();
     }
 
-    /// Begins again after secrets were masked. The sizes that the conversations had before stay those of the input.
-    pub(super) fn begin_again(&mut self) {
-        let before = std::mem::take(&mut self.before);
+    /// Begins again after secrets were masked: a summary must be smaller than what is left, and shares are those of what was read.
+    pub(super) fn begin_masked(&mut self) {
+        let read = std::mem::take(&mut self.read);
         self.begin();
-        self.before = before;
+        self.read = read;
     }
 
     /// The live tokens of a conversation.
@@ -266,6 +270,8 @@ pub(super) struct View<'w, 'a, 's> {
     pub(super) transcript: &'w Transcript<'a>,
     pub(super) source: SummarySource,
     pub(super) before: &'w BTreeMap<ConversationId, u64>,
+    /// The same before secrets were masked.
+    pub(super) read: &'w BTreeMap<ConversationId, u64>,
     pub(super) replaced: &'w IdSet<u32>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::typed::{may_be_added, typed_in};
 use super::{Author, Role, Source, Transcript};
 use crate::ids::IdSet;
-use crate::scan::Span;
+use crate::scan::{Span, Value};
 
 /// Identifies a conversation in its transcript.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -269,6 +269,14 @@ impl Transcript<'_> {
                 && typed_in(&self.block_text(block)).is_none()
     }
 
+    /// Whether a part of a type that no reader knows may be what the user said: a recording, for instance.
+    fn may_say_something(&self, block: u32) -> bool {
+        let block = self.block(block);
+        let value = Value::of(self.bytes(block.line, block.value));
+        let kind = value.field("type").string();
+        kind.is_some_and(|kind| !kind.starts_with(b"tool_") && !kind.starts_with(b"cache_"))
+    }
+
     /// Whether a person wrote a message with these blocks, unless a flag says otherwise.
     pub fn is_typed(&self, role: Role, blocks: &[u32]) -> Typed {
         use super::BlockKind::{
@@ -281,7 +289,7 @@ impl Transcript<'_> {
         for block in blocks {
             match self.block(*block).kind {
                 Text if self.is_added(*block) => {}
-                // A part of a type that no reader knows may be what the user said: a recording, for instance.
+                Other if !self.may_say_something(*block) => {}
                 Text | Image | Document | Other => words = Typed::Yes,
                 Result | Call | Server => return Typed::No,
                 // What is attached to words does not make them another's.

@@ -107,6 +107,36 @@ fn sizes_before_are_those_of_the_input_and_what_masks_save_is_an_action() {
 }
 
 #[test]
+fn a_summary_is_measured_by_what_is_left_without_secrets() {
+    let line = |role: &str, words: String| format!("{}\n", json!({"role": role, "content": words}));
+    let lines = (0..20).map(|n| match n % 2 {
+        0 => line(
+            "user",
+            format!("request {n}: {}", format!("{} ", token()).repeat(10)),
+        ),
+        _ => line("assistant", format!("answer {n}")),
+    });
+    let place = Place::with(&[("in.jsonl", lines.collect::<String>())]);
+    for how in [
+        "--summarize always",
+        "--summarize always --set summary.keep_tokens=20",
+        "--summarize always --target 90%",
+        "--target 50%",
+    ] {
+        place.run(&format!(
+            "compact in.jsonl -o out.jsonl --overwrite --redact outputs --report r.json {how}"
+        ));
+        let file = place.json("r.json")["files"][0].clone();
+        assert_eq!(file["status"], "compacted", "{how}: {file}");
+        assert!(!place.text("out.jsonl").contains(&token()));
+    }
+    // A share is one of what was read.
+    let target = &place.json("r.json")["files"][0]["conversations"][0]["target"]["tokens"];
+    let before = &place.json("r.json")["files"][0]["tokens_before"];
+    assert_eq!(target.as_u64().unwrap(), before.as_u64().unwrap() / 2);
+}
+
+#[test]
 fn a_summary_an_offload_and_a_report_have_no_secret_either() {
     let long = format!(
         "{}\nTOKEN={}\n{}",

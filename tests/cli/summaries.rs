@@ -459,8 +459,24 @@ fn what_is_before_a_broken_chain_stays_behind_every_summary() {
         };
         let out = run("in.jsonl", "out.jsonl");
         assert!(out.contains("compact_boundary"), "{how}");
-        // Nor does another run take them for dead.
-        run("out.jsonl", "again.jsonl");
+        // Nor does another run take them for dead, even if the agent has gone on.
+        let last: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+        let next = |n: usize, parent: &Value, role: &str| {
+            let id = format!("00000000-0000-4000-8000-0000000000{n}");
+            json!({"parentUuid": parent, "isSidechain": false, "type": role, "uuid": id, "sessionId": "s", "cwd": "/p",
+                "version": "2.1.40", "timestamp": format!("2026-01-02T{n}:00:00.000Z"),
+                "message": {"role": role, "content": format!("more {n} {}", "and so on ".repeat(40))}})
+        };
+        let mut more = vec![next(10, &last["uuid"], "user")];
+        for n in 11..18 {
+            let parent = more.last().unwrap()["uuid"].clone();
+            more.push(next(n, &parent, ["user", "assistant"][n % 2]));
+        }
+        let more: String = more.iter().map(|line| format!("{line}\n")).collect();
+        place.write("on.jsonl", out + &more);
+        let again = run("on.jsonl", "again.jsonl");
+        assert!(again.matches("compact_boundary").count() > 1, "{how}");
+        run("again.jsonl", "third.jsonl");
     }
 }
 

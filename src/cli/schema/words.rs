@@ -108,7 +108,7 @@ mod tests {
                 "skipped"
             ]
         );
-        assert_eq!(words::<ActionKind>().len(), 7);
+        assert_eq!(words::<ActionKind>().len(), 8);
         assert!(words::<u64>().is_empty());
     }
 

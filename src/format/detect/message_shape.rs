@@ -121,8 +121,8 @@ const CALLING: [&str; 8] = [
     "tool_result",
 ];
 
-/// The strings beside the text of a text block. Any other one may be its text under another name.
-const NOT_WORDS: [&[u8]; 12] = [
+/// Keys of a text block whose strings are not its text. A string under any other key may be.
+const NOT_TEXT: [&[u8]; 11] = [
     b"id",
     b"uuid",
     b"name",
@@ -134,7 +134,6 @@ const NOT_WORDS: [&[u8]; 12] = [
     b"signature",
     b"textSignature",
     b"thoughtSignature",
-    b"cache_control",
 ];
 
 /// The keys of a block without a type, of formats that write such blocks.
@@ -206,7 +205,7 @@ impl<'a> MessageShape<'a> {
         let kind = c.kind()?;
         match (key, kind) {
             (b"role", Kind::String) => self.role = c.string()?.span.of(line),
-            // No reader has a role of that name.
+            // No reader understands a role of such a name, so that the message is refused.
             (b"role", _) => self.role = c.skip()?.of(line),
             (b"content", _) => {
                 self.has_content = true;
@@ -253,8 +252,6 @@ impl<'a> MessageShape<'a> {
                 any
             }
             Kind::Array if CALL_KEYS[at] == "parts" => {
-                self.content.clear();
-                self.strange = None;
                 let mut any = false;
                 c.array(|c| {
                     any = true;
@@ -323,7 +320,7 @@ impl<'a> MessageShape<'a> {
                 | (b"content" | b"value", _) => says_otherwise = true,
                 (b"image" | b"mediaType" | b"mimeType", _) => names_media = true,
                 _ if position(&CALLING, key).is_some() => calls = true,
-                (key, Kind::String) => has_other_words |= !NOT_WORDS.contains(&key),
+                (key, Kind::String) => has_other_words |= !NOT_TEXT.contains(&key),
                 (_, _) => {}
             }
             c.skip().map(drop)
@@ -339,8 +336,8 @@ impl<'a> MessageShape<'a> {
         });
         self.responses |= matches!(kind, b"input_text" | b"output_text" | b"input_image");
         let is_text = matches!(kind, b"text" | b"input_text" | b"output_text");
-        let is_part = kind.is_empty() && !is_strange;
-        if !has_words && (is_text && has_other_words || (is_text || is_part) && says_otherwise) {
+        let is_untyped = kind.is_empty() && !is_strange;
+        if !has_words && (is_text && has_other_words || (is_text || is_untyped) && says_otherwise) {
             self.strange = Some(Unrecognised::Text);
         }
         if kind.is_empty() && is_strange && !has_words && !calls {
@@ -386,8 +383,8 @@ impl<'a> MessageShape<'a> {
         at.is_some_and(|at| self.calls >> at & 1 == 1)
     }
 
-    /// Whether a person wrote it, and nothing in it can be read.
-    fn is_empty(&self) -> bool {
+    /// Whether it is a user's message without content, text or call.
+    fn lacks_content(&self) -> bool {
         self.role == b"user" && !self.has_content && !self.has_words && self.calls == 0
     }
 
@@ -404,7 +401,7 @@ impl<'a> MessageShape<'a> {
             Some(Unrecognised::Key(key))
         } else if self.calls_unread && understands(Part::CallKey(CALL_KEYS[0])) {
             Some(Unrecognised::Calls)
-        } else if self.is_empty() {
+        } else if self.lacks_content() {
             Some(Unrecognised::NoContent)
         } else if self.has_words && !self.has_content {
             Some(Unrecognised::Key("text"))

@@ -271,8 +271,6 @@ fn keys_of_messages_with_values_of_another_type_are_refused() {
         ([qwen(r#""message":{"role":"user","parts":[{"text":"hi"}]}"#), qwen(r#""message":{"role":"user","parts":[{"text":["hi"]}]}"#)], text),
         ([qwen(r#""message":{"role":"user","parts":[{"text":"hi"}]}"#), qwen(r#""message":{"role":"user","parts":[{"words":"hi"}]}"#)], "1 message with a block without a type"),
         ([GEMINI.to_owned(), gemini(r#""type":"user","said":"hi""#)], no_content),
-        ([GEMINI.to_owned(), gemini(r#""content":"hi""#)], "1 line without a type"),
-        ([GEMINI.to_owned(), gemini(r#""type":["user"],"content":"hi""#)], "1 line without a type"),
         ([GEMINI.to_owned(), gemini(r#""type":"user","content":[{"text":{"a":"hi"}}]"#)], text),
         ([KIMI.to_owned(), kimi(r#"{"role":null,"content":"hi"}"#)], "1 message by the role null"),
         ([KIMI.to_owned(), kimi(r#"{"content":"hi"}"#)], "1 message without a role"),

@@ -24,7 +24,12 @@ impl Tree<'_, '_> {
             let boundary = Value::of(self.transcript.line(root));
             let before = boundary.field("logicalParentUuid").string();
             let before = before.and_then(|id| self.named(id));
-            let above = before.and_then(|before| self.ancestry(before).last());
+            // What is above an earlier compaction is not what it replaced.
+            let above = before.and_then(|before| {
+                let is_boundary = |line: &u32| self.link(*line).is_boundary();
+                let nearest = self.ancestry(before).find(is_boundary);
+                nearest.or_else(|| self.ancestry(before).last())
+            });
             root = above.unwrap_or(root);
         }
         root
@@ -53,9 +58,10 @@ impl Tree<'_, '_> {
             let is_root = !link.id.is_empty() && link.parent.is_empty();
             is_root && !link.is_sidechain && !link.is_boundary() && *line != root
         });
+        let own = session_of(last);
         let mut others = begins.map(|(line, _)| line).filter(|line| {
             let session = session_of(*line);
-            !session.is_empty() && session != session_of(last)
+            !session.is_empty() && session != own
         });
         others.next()
     }

@@ -22,6 +22,7 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     }
     let is_message = line.has(ID | TIMESTAMP) && !line.has(MESSAGE) && line.own.role.is_empty();
     match line.kind {
+        // Its messages have no role.
         TYPED if is_message && !line.own.has_content() => {
             Some(Evidence::message(OWN, Some(Unrecognised::NoContent)))
         }
@@ -32,7 +33,11 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         kind if is_message && NOTES.contains(&kind) => Some(Evidence::mark(OWN)),
         // In this format, only messages have an id, a time and content; in formats that link their lines, other lines may have them
         // too.
-        kind if is_message && !line.has(PARENT_ID) && line.own.has_content() => {
+        kind if is_message
+            && !kind.is_empty()
+            && !line.has(PARENT_ID)
+            && line.own.has_content() =>
+        {
             Some(Evidence::message(OWN, Some(Unrecognised::Line(kind))))
         }
         _ => None,

@@ -114,9 +114,10 @@ impl<'t, 'a> Chain<'t, 'a> {
             let is_root = !link.id.is_empty() && link.parent.is_empty();
             link.concerns_messages() && is_root && *line != root
         });
+        let own = session_of(last);
         let mut others = begins.map(|(line, _)| line).filter(|line| {
             let session = session_of(*line);
-            !session.is_empty() && session != session_of(last)
+            !session.is_empty() && session != own
         });
         others.next()
     }
