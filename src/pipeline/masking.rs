@@ -39,8 +39,8 @@ const LEAST: usize = 256;
 const SEARCHED: usize = 2_048;
 
 impl Pipeline<'_> {
-    /// Masks the secrets of a transcript if the policy says so, and notes it in the outcomes of its conversations, which are those of
-    /// the input; returns a warning for each line that had any.
+    /// Masks the secrets of a transcript if the policy says so; returns a warning for each line that had any. `outcomes` are those of
+    /// its conversations, measured before; what masking saves is noted in them.
     pub(super) fn mask(
         &self,
         work: &mut Work<'_, '_>,

@@ -226,7 +226,7 @@ impl Round {
     }
 }
 
-/// Appends a list to another; the first one is taken as it is.
+/// Appends a list to another; an empty one becomes the new one, without copying.
 pub(super) fn append<T>(to: &mut Vec<T>, mut new: Vec<T>) {
     match to.is_empty() {
         true => *to = new,

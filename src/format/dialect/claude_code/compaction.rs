@@ -204,7 +204,7 @@ struct InsertionPoint<'t> {
     model: u32,
     /// The id of their parent, if any.
     above: Option<&'t [u8]>,
-    /// The line before them, if they have to name it: no line of the session may be dropped.
+    /// The line that the boundary names as the one before it, so that a broken chain is still found; only for such chains.
     before: Option<u32>,
     /// The last line of the chain, if it is removed: the summary takes its id.
     last: Option<u32>,

@@ -102,8 +102,8 @@ impl<'t, 'a> Chain<'t, 'a> {
         self.other_session(root, last).map(Spared::OtherSession)
     }
 
-    /// The first record of a session other than that of record `last`, whose path begins at `root`. (A session that was continued
-    /// under another id has one beginning.)
+    /// The first record of a session other than that of record `last`, whose path begins at `root`; other beginnings of the same
+    /// session do not count. (A session that was continued under another id has one beginning.)
     fn other_session(&self, root: u32, last: u32) -> Option<u32> {
         let session_of = |line: u32| {
             let line = Value::of(self.transcript.line(line));
