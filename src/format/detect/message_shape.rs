@@ -45,7 +45,7 @@ pub(crate) enum Unrecognised<'a> {
     Content,
     /// A message without content.
     NoContent,
-    /// A parent that is not an id.
+    /// A parent that is neither an id nor null.
     Parent,
     /// A result whose content is neither of these.
     Result,

@@ -89,7 +89,7 @@ impl fmt::Display for Unrecognised<'_> {
                 f.write_str("message whose content is neither a text nor a list")
             }
             Unrecognised::NoContent => f.write_str("message without content"),
-            Unrecognised::Parent => f.write_str("message whose parent is not an id"),
+            Unrecognised::Parent => f.write_str("message with a parent of another type"),
             Unrecognised::Result => f.write_str("message with a result that is an object"),
             Unrecognised::Calls => f.write_str("message with tool_calls of another shape"),
             Unrecognised::Piece => f.write_str("piece of a message"),

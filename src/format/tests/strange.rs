@@ -260,7 +260,7 @@ fn keys_of_messages_with_values_of_another_type_are_refused() {
     let with = |parent: &str, line: &str| line.replace("null", parent);
     let no_content = "1 message without content";
     let text = "1 message with a non-string text";
-    let parent = "1 message whose parent is not an id";
+    let parent = "1 message with a parent of another type";
     for (lines, why) in [
         ([said.clone(), claude(r#""message":"hi""#)], no_content),
         ([said.clone(), claude(r#""content":"hi""#)], no_content),
